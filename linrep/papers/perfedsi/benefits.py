@@ -91,11 +91,10 @@ def benefit(budget, rng, *, k_power=1.5, by_clients=False):
     ]
     parts = measured(against_local(k_power), quantity="samples of a client")
     yield Readings(parts.values(), name="samples below d", phrase="O with a tilde")
-    parts = measured(against_items(by_clients), quantity="|D_m|")
-    yield Readings(
-        parts.values(), name="|D_m| <= d, by the rounds stated", phrase="D_m",
-        printed_elsewhere={"rounds that m takes part in": "Section 3, on average"},
-    )  # fmt: skip
+    parts = measured(against_items(by_clients), quantity="|D_m|").values()
+    name = "|D_m| <= d, by the rounds stated"
+    elsewhere = {"rounds that m takes part in": "Section 3, on average"}
+    yield Readings(parts, name=name, phrase="D_m", printed_elsewhere=elsewhere)
     yield Trend(rounds, name="rounds grow with k")
 
 

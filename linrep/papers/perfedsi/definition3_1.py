@@ -65,10 +65,9 @@ def clients(budget, rng) -> Readings:
     unlimited = Cases(far, quantity="|V|/|U|", name=name, measured_is=LOWER)
     name = "steps of Theorem C.4, c_0 small enough"
     limited = beside_small_U(lhs_rhs, budget, rng, name=name, strength=PROVED)
-    return Readings(
-        [unlimited, limited], name="a client's own norms are balanced",
-        printed_elsewhere={name: "Theorem C.4"},
-    )  # fmt: skip
+    parts, elsewhere = [unlimited, limited], {name: "Theorem C.4"}
+    name = "a client's own norms are balanced"
+    return Readings(parts, name=name, printed_elsewhere=elsewhere)
 
 
 def ratios() -> Constant:
@@ -127,10 +126,9 @@ def units(rng) -> Readings:
         for name, other in zip(cases, (1.0, scaled.singular_values[0] ** -0.5), strict=True):
             first = norms.setdefault(name, largest * other)
             cases[name].append((abs(largest * other / first - 1.0), {"unit": unit}))
-    return Readings(
-        identities(cases, 1e-10), name="A_{0,0} bounds norms by", phrase="c sigma_1",
-        printed_elsewhere={"c sqrt(sigma_1)": "Definition 3.1, the other A_{t,s}"},
-    )  # fmt: skip
+    parts, name, phrase = identities(cases, 1e-10), "A_{0,0} bounds norms by", "c sigma_1"
+    elsewhere = {"c sqrt(sigma_1)": "Definition 3.1, the other A_{t,s}"}
+    return Readings(parts, name=name, phrase=phrase, printed_elsewhere=elsewhere)
 
 
 def picture(rows) -> pd.DataFrame:
@@ -184,11 +182,10 @@ def definition3_1(budget, rng, *, power=2.0):
         ("G_{t,s} asks nothing of steps after s", later_steps()),
         ("G_{T-1,tau} asks it of all steps", left_out()),
     ):
-        yield Readings(
-            measured(found, quantity="conditions").values(), name=question,
-            phrase="the intersections over t' and s'",
-            printed_elsewhere={"t' from 0 to t - 1": "Table 1, in words"},
-        )  # fmt: skip
+        parts = measured(found, quantity="conditions").values()
+        phrase = "the intersections over t' and s'"
+        elsewhere = {"t' from 0 to t - 1": "Table 1, in words"}
+        yield Readings(parts, name=question, phrase=phrase, printed_elsewhere=elsewhere)
     yield Readings(
         [server(budget, rng, power), ratios()],
         name="the server's norms are balanced",

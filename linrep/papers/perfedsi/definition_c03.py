@@ -122,11 +122,9 @@ def client_E(budget, rng) -> Readings:
         at = {"d": d, "M": 2, "k": 2, "r": 1, "c": 2, "mu": 1, "c_0": str(c_0), "eta": d}
         own.append((*sides(d, c_0=c_0), at))
         other.append((*sides(d, Fraction(d, 4), c_0), at | {"candidate": d // 4}))
-    limited = model.searched(
-        sides_of, budget, rng, name="with a mu for all d, steps of Theorem C.4",
-        shapes=budget(WIDE[:1], WIDE), strength=PROVED,
-        known=[(WIDE[0], unlike_in_one_row(2.0))],
-    )  # fmt: skip
+    name, known = "with a mu for all d, steps of Theorem C.4", [(WIDE[0], unlike_in_one_row(2.0))]
+    options = {"shapes": budget(WIDE[:1], WIDE), "known": known, "strength": PROVED}
+    limited = model.searched(sides_of, budget, rng, name=name, **options)
     for c_z in (2.0, 4.0):
         shape = {"n": 2, "d": int(c_z**4), "p": 2, "k": 1}
         instance = model.read(Reader(unlike_in_one_row(c_z)), shape)
@@ -196,11 +194,10 @@ def definitionC3(budget, rng, *, highest=1.0):
     """
     yield from ends(budget, rng, highest)
     yield Identity(attained(), name="both ends attained")
-    parts = measured(rows_of_U(rng), quantity="lhs/rhs")
-    yield Readings(
-        parts.values(), name="(35) from Definition 3.1", phrase="the bound on rows of U",
-        printed_elsewhere={"rows of U bounded with r": "Definition C.3, (14)"},
-    )  # fmt: skip
+    parts = measured(rows_of_U(rng), quantity="lhs/rhs").values()
+    name, phrase = "(35) from Definition 3.1", "the bound on rows of U"
+    elsewhere = {"rows of U bounded with r": "Definition C.3, (14)"}
+    yield Readings(parts, name=name, phrase=phrase, printed_elsewhere=elsewhere)
     yield client_U(budget, rng)
     yield client_E(budget, rng)
 
@@ -236,9 +233,7 @@ def definitionC3_corrected(budget, rng, *, c_power=2.0, c_z_power=2.0, share_fac
         return theory.incoherence(E), c_z**c_z_power * model.event(truth, U, V).errors
 
     yield beside_small_U(of_U, budget, rng, name="U has mu over floor^2", strength=PROVED)
-    yield model.searched(
-        of_E, budget, rng, name="E has c_z^2 mu", shapes=budget(model.SHAPES[:2], model.SHAPES[1:]),
-        strength=PROVED,
-    )  # fmt: skip
+    options = {"shapes": budget(model.SHAPES[:2], model.SHAPES[1:]), "strength": PROVED}
+    yield model.searched(of_E, budget, rng, name="E has c_z^2 mu", **options)
     found = one_row(c_z_power)
     yield Cases(found, quantity="lhs/rhs", name="E unlike in one row", strength=PROVED)

@@ -77,19 +77,14 @@ def eq5_eq10(budget, rng, *, half=0.5):
         other = Z @ rng.standard_normal((truth.p, n)) if n == d else None
         for found, L in zip(span_of.values(), (inside, other), strict=True):
             found.append((np.inf if L is None else distance_from_span(Z, L), at))
-    yield Readings(
-        identities(loss_of, 1e-13), name="both forms of L", phrase="L_m",
-        printed_elsewhere={"(10), one half": "(10)"},
-    )  # fmt: skip
-    yield Readings(
-        identities(product_of), name="M* and L*", phrase="M_* = L_* Z'",
-        printed_elsewhere={"L* = M* Z'": "Section 3"},
-    )  # fmt: skip
-    yield Readings(
-        identities(span_of), name="Z contains what it takes for L* = M* Z'",
-        phrase="the column space of L_*",
-        printed_elsewhere={"L* = M* Z' for some M*": "Section 3, the next sentence"},
-    )  # fmt: skip
+    next_sentence = {"L* = M* Z' for some M*": "Section 3, the next sentence"}
+    spanned = "Z contains what it takes for L* = M* Z'"
+    for parts, name, phrase, elsewhere in (
+        (identities(loss_of, 1e-13), "both forms of L", "L_m", {"(10), one half": "(10)"}),
+        (identities(product_of), "M* and L*", "M_* = L_* Z'", {"L* = M* Z'": "Section 3"}),
+        (identities(span_of), spanned, "the column space of L_*", next_sentence),
+    ):
+        yield Readings(parts, name=name, phrase=phrase, printed_elsewhere=elsewhere)
 
 
 # (11)-(13)

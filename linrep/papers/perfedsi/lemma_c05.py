@@ -132,10 +132,8 @@ def lemmaC5(budget, rng, *, power=1.0):
     yield at_the_limit(lambda at: theory.pl_constant(at) ** power, rng, "gamma L/|grad L|^2")
     yield twentieth(budget, rng, 1.0, -2.0, "(20)")
     parts = measured(last_line(), quantity="gamma").values()
-    yield Readings(
-        parts, name="(20) gives the last line by (21)", phrase="gamma",
-        printed_elsewhere={"(21) as printed, c_z^3": "(56)"},
-    )  # fmt: skip
+    name, elsewhere = "(20) gives the last line by (21)", {"(21) as printed, c_z^3": "(56)"}
+    yield Readings(parts, name=name, phrase="gamma", printed_elsewhere=elsewhere)
 
 
 # Near the truth.

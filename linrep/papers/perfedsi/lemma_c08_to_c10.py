@@ -309,10 +309,8 @@ def starts(budget, rng) -> Readings:
         for weight, cases in zip((1.0, walks.state.truth.d), found.values(), strict=True):
             error = drift(walks, limits, 0, weight).max() / size
             cases.append((float(error), model.plain(walks.state)))
-    return Readings(
-        identities(found, 1e-10), name="a_0 = b_0 = 0", phrase="a_{t,s}",
-        printed_elsewhere={"factor d before the first term": "Lemma C.10"},
-    )  # fmt: skip
+    parts, elsewhere = identities(found, 1e-10), {"factor d before the first term": "Lemma C.10"}
+    return Readings(parts, name="a_0 = b_0 = 0", phrase="a_{t,s}", printed_elsewhere=elsewhere)
 
 
 @statement(

@@ -22,7 +22,7 @@ from linrep.theory.perfedsi_rounds import (
     progress,
     progress_of_rounds,
     sequences,
-)  # fmt: skip
+)
 
 
 @lines(
@@ -40,10 +40,7 @@ def a_round(c_z, g, *, rate=Fraction(1, 2)):
 
 CORRECTED = {"c_power": 2.0, "condition_power": 1.0, "limit_power": 7.0}
 #: Which way these say more.
-STRONGER = {
-    "c_power": -1, "condition_power": -1, "limit_power": -1, "c_z_power": -1, "rate": 1,
-    "limit": -1,
-}  # fmt: skip
+STRONGER = {**dict.fromkeys(CORRECTED, -1), "c_z_power": -1, "rate": 1, "limit": -1}
 
 
 def proof_of(powers) -> str:
@@ -125,11 +122,9 @@ def in_fractions(powers, *, rounds=1) -> Cases:
     used = {name: model.whole(powers[name]) for name in ("c_power", "limit_power")}
     promised, actual = sides(**used, rounds=rounds)
     at = {"d": 16, "k": 1, "r": 1, "c": 32.032, "mu": 2048, "T": rounds, "C": 1, "tau": 1}
-    return Cases(
-        [(promised / actual, 1, at)],
-        quantity="promised fall of the loss over the actual one",
-        name=f"{rounds} round(s) in fractions, c = 32", strength=proof_of(powers),
-    )  # fmt: skip
+    quantity = "promised fall of the loss over the actual one"
+    name, case = f"{rounds} round(s) in fractions, c = 32", (promised / actual, 1, at)
+    return Cases([case], quantity=quantity, name=name, strength=proof_of(powers))
 
 
 # Rounds in which the loss falls as slowly as the event of Definition 3.1 allows, in fractions.
@@ -287,9 +282,10 @@ def lemma_c11(
     yield Cases(at_the_edge(powers), name="edge of the event", **options)
     yield slowest(powers, name="slowest rounds, in fractions")
     enough = (
-        power for power in (0, 1, 2, 3)
+        power
+        for power in (0, 1, 2, 3)
         if all(ratio <= 1.0 for ratio, *_ in at_limits(powers | {"c_z_power": power}))
-    )  # fmt: skip
+    )
     yield Fact("least power of c_z that suffices", next(enough, "none"))
 
 

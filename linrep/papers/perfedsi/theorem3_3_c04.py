@@ -11,7 +11,7 @@ from linrep.papers.perfedsi.lemma_c11 import (
     in_fractions,
     promise,
     slowest,
-)  # fmt: skip
+)
 from linrep.papers.perfedsi.model import FRESH, RUNS
 
 
