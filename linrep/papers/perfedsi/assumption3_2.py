@@ -1,5 +1,7 @@
 """Assumption 3.2: side information's scaling."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from scipy.stats import chi2
@@ -68,7 +70,7 @@ def assumption3_2(budget, rng, *, power=0.0):
         found = constants(side, WITH_RATIO, draws, rng, power)
         few = constants(side, WITH_CLIENTS, min(draws, 100), rng, power)
         # Of rows of one norm, or frames, chance has no part in it.
-        options = {"by": ["held"], "deterministic": side != "gaussian"}
+        options: dict[str, Any] = {"by": ["held"], "deterministic": side != "gaussian"}
         ways = [
             Constant(rows, ["k"], "c_z", label="c_z", name=name, **options)
             for rows, name in ((found, "M/k fixed"), (few, "M = 100"))

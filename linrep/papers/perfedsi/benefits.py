@@ -89,9 +89,9 @@ def benefit(budget, rng, *, k_power=1.5, by_clients=False):
         [tuned_rounds(state_of(setting, rng), setting, rng) for setting in cells]
         for _ in range(budget(10, 30))
     ]
-    parts = measured(against_local(k_power), quantity="samples of a client")
-    yield Readings(parts.values(), name="samples below d", phrase="O with a tilde")
-    parts = measured(against_items(by_clients), quantity="|D_m|").values()
+    parts = list(measured(against_local(k_power), quantity="samples of a client").values())
+    yield Readings(parts, name="samples below d", phrase="O with a tilde")
+    parts = list(measured(against_items(by_clients), quantity="|D_m|").values())
     name = "|D_m| <= d, by the rounds stated"
     elsewhere = {"rounds that m takes part in": "Section 3, on average"}
     yield Readings(parts, name=name, phrase="D_m", printed_elsewhere=elsewhere)
@@ -133,10 +133,10 @@ def totals(by_items, k_power) -> Readings:
         at = {"d": 20, "M": 10_000, "k": 100, "r": 2, "much smaller": 0.1}
         some.append((*sides_of_totals(), at))
     condition = f"whenever {'d ' if by_items else ''}k^(3/2) {'<=' if by_items else '<<'} M"
-    proof = {"strength": PROVED, "asked": counts.names} if by_items and k_power == 1.5 else {}
+    strength, asked = (PROVED, counts.names) if by_items and k_power == 1.5 else ("", ())
     return Readings(
         [
-            Cases(every, quantity="d k^(3/2) r", name=condition, **proof),
+            Cases(every, quantity="d k^(3/2) r", name=condition, strength=strength, asked=asked),
             Cases(some, quantity="d k^(3/2) r", name="at the smallest d that r << d allows"),
         ],
         name="d k^(3/2) r <= (d + M) r",
@@ -150,8 +150,8 @@ def fewest(truth, order, with_side) -> int:
     values, Z = truth.entries(items, clients), truth.Z if with_side else None
 
     def found(count):
-        first = (part[:count] for part in (items, clients, values))
-        seen = Observations(*first, Z, n=truth.n, d=truth.d, truth=truth)
+        of = {"n": truth.n, "d": truth.d, "truth": truth}
+        seen = Observations(items[:count], clients[:count], values[:count], Z, **of)
         return imc.gauss_newton(seen, truth.k, iterations=15)["error"][-1] < 1e-6
 
     low, high = truth.k * truth.d - 1, len(items)

@@ -182,7 +182,7 @@ def definition3_1(budget, rng, *, power=2.0):
         ("G_{t,s} asks nothing of steps after s", later_steps()),
         ("G_{T-1,tau} asks it of all steps", left_out()),
     ):
-        parts = measured(found, quantity="conditions").values()
+        parts = list(measured(found, quantity="conditions").values())
         phrase = "the intersections over t' and s'"
         elsewhere = {"t' from 0 to t - 1": "Table 1, in words"}
         yield Readings(parts, name=question, phrase=phrase, printed_elsewhere=elsewhere)

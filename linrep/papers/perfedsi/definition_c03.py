@@ -194,7 +194,7 @@ def definitionC3(budget, rng, *, highest=1.0):
     """
     yield from ends(budget, rng, highest)
     yield Identity(attained(), name="both ends attained")
-    parts = measured(rows_of_U(rng), quantity="lhs/rhs").values()
+    parts = list(measured(rows_of_U(rng), quantity="lhs/rhs").values())
     name, phrase = "(35) from Definition 3.1", "the bound on rows of U"
     elsewhere = {"rows of U bounded with r": "Definition C.3, (14)"}
     yield Readings(parts, name=name, phrase=phrase, printed_elsewhere=elsewhere)

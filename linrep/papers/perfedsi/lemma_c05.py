@@ -126,12 +126,12 @@ def last_line():
 def lemmaC5(budget, rng, *, power=1.0):
     """Try the region, norms at the event's limit, and (20); the power is gamma's at the limit."""
     quantity = "promised square of the gradient, gamma L, over the actual one"
-    parts = measured(in_regions(), quantity=quantity).values()
+    parts = list(measured(in_regions(), quantity=quantity).values())
     name = "region, in fractions"
     yield Readings(parts, name=name, phrase="gamma", printed_elsewhere=ELSEWHERE)
     yield at_the_limit(lambda at: theory.pl_constant(at) ** power, rng, "gamma L/|grad L|^2")
     yield twentieth(budget, rng, 1.0, -2.0, "(20)")
-    parts = measured(last_line(), quantity="gamma").values()
+    parts = list(measured(last_line(), quantity="gamma").values())
     name, elsewhere = "(20) gives the last line by (21)", {"(21) as printed, c_z^3": "(56)"}
     yield Readings(parts, name=name, phrase="gamma", printed_elsewhere=elsewhere)
 

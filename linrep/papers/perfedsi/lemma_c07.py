@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -107,7 +108,7 @@ def lemma_c7(budget, rng, *, factor=1.0, norm_power=1.0, loss_power=0.0):
     powers = {"factor": factor, "norm_power": norm_power, "loss_power": loss_power}
     # What the derivation has; it covers all that is measured then.
     strength = PROVED if (factor, norm_power, loss_power) == (2.0, 2.0, 1.0) else ""
-    options = {"quantity": "lhs/rhs", "strength": strength}
+    options: dict[str, Any] = {"quantity": "lhs/rhs", "strength": strength}
     limits = list(at_limits(powers))
     for place, factor_of in enumerate("UV"):
         cases = [(ratio[place], 1.0, at) for ratio, at in limits]

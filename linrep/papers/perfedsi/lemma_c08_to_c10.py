@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.linalg import norm
@@ -24,8 +24,8 @@ STEP = 1e-3
 
 def unit_of(state, limits, step_size, p_power=1.5) -> float:
     """Return (eta/d) p^p_power c^3 mu^{3/2} sigma_1^{3/2} sqrt(L)."""
-    setting, options = state.setting(limits), {"steps": 1, "factor": 1.0, "with_p": False}
-    bare = theory.drift(setting, step_size=step_size, loss=state.loss, **options)
+    setting, options = state.setting(limits), {"step_size": step_size, "loss": state.loss}
+    bare = theory.drift(setting, steps=1, factor=1.0, with_p=False, **options)
     return float(bare) * state.truth.p**p_power
 
 
@@ -394,7 +394,7 @@ def lemma_c10(budget, rng, *, tau_power=2.0, factor=10.0, future=True, orders=Tr
     Without, steps are as short as the derivation has them; with orders tau goes up to 80.
     """
     how = tau_power, future, factor
-    options = {"quantity": "lhs/rhs", "strength": "" if future else PROVED}
+    options: dict[str, Any] = {"quantity": "lhs/rhs", "strength": "" if future else PROVED}
     at_the_edge = []  # the smallest steps from a state at V's limit
     for d, c in product((2, 8), (1.0, 2.0)):
         state, limits = model.edge(d, c=c)
@@ -418,13 +418,13 @@ def lemma_c10(budget, rng, *, tau_power=2.0, factor=10.0, future=True, orders=Tr
     ]
     yield Cases(cases, name="random states", **options)
     if orders or tau_power != 2.0:  # the derivation has the square alone
-        values, long, steps = {}, [], (1, 2, 5, 10, 20, 40, 80)
-        for tau in steps:
+        values, long = {}, []
+        for tau in (1, 2, 5, 10, 20, 40, 80):
             walks = Walks(model.alike(4, 8), balanced(8, tau, budget(4, 32), rng=rng), 1e-5)
             values[tau] = walks.summed(walks.limits(), future=False)[0]
             long.append(summed(walks, walks.limits(), tau_power, False, 10.0))
         yield Cases(long, quantity="lhs/rhs", name="tau up to 80")
-        steps = steps[3:]  # from where tau (tau - 1) is nearly a square
+        steps = (10, 20, 40, 80)  # from where tau (tau - 1) is nearly a square
         found = [values[tau] for tau in steps]
         yield model.power_of("sum", "tau", steps, found, tau_power, at_most=True)
 

@@ -5,7 +5,7 @@ Steps are tiny there: what a round gains is computed from what it changes.
 
 from fractions import Fraction
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -189,10 +189,10 @@ def slow_falls(at: Slow, promise, *, rounds: int = 1):
     """
     weak, root = Fraction(1, at.condition), round(at.c_z**0.5)
     Z = [(*z[:2], Fraction(z[2], root)) for z in CLIENTS]
-    sizes = {"d": 2, "p": 3, "k": 2, "mu": 2.1}
-    step_size, promised = promise(
-        theory.Setting(**sizes, smallest=float(weak), c=1.001 * at.c, c_z=float(at.c_z))
+    setting = theory.Setting(
+        d=2, p=3, k=2, smallest=float(weak), c=1.001 * at.c, mu=2.1, c_z=float(at.c_z)
     )
+    step_size, promised = promise(setting)
     found = [slow_start(at)]
     first = loss_of(*found[0], Z, weak)
     for _ in range(rounds):
@@ -267,7 +267,7 @@ def lemma_c11(
         "c_power": c_power, "condition_power": condition_power, "limit_power": limit_power,
         "c_z_power": c_z_power, "rate": rate, "limit": limit,
     }  # fmt: skip
-    options = {"quantity": "lhs/rhs", "strength": proof_of(powers)}
+    options: dict[str, Any] = {"quantity": "lhs/rhs", "strength": proof_of(powers)}
     # Inside the event with c = mu = 1 and c_0 = r/2.
     states = [model.saddle(k) for k in (1, 2)]
     far = [
@@ -324,6 +324,8 @@ def starts_of_runs(budget):
 
 def enumerated_rounds(budget, powers, display="(15)") -> Readings:
     """Compare (15) or (6), with T, after a few rounds from states near the truth and the saddle."""
-    near = [some_rounds(*at, powers) for at in starts_of_runs(budget)]
+    near = [
+        some_rounds(state, steps, rounds, powers) for state, steps, rounds in starts_of_runs(budget)
+    ]
     far = [some_rounds(model.saddle(k), 1, 2, powers) for k in (1, 2)]
     return start_readings(near, far, f"{display} after some rounds", proof_of(powers))

@@ -69,7 +69,8 @@ def eq3_bias(budget, rng, *, hidden=(False, True)):
     """
     count, parts = budget(50, 500), []
     for name, layer in zip(("one layer", "a hidden layer as well"), hidden, strict=True):
-        cases, strength = [(mixed(layer, rng), {}) for _ in range(count)], "" if layer else PROVED
+        cases: list = [(mixed(layer, rng), {}) for _ in range(count)]
+        strength = "" if layer else PROVED
         quantity = "mixed difference of logits"
         parts.append(Identity(cases, 1e-10, quantity=quantity, name=name, strength=strength))
     phrase = "a fully-connected NN with a final softmax layer"
