@@ -1,7 +1,5 @@
 """What Theorem 3.3 is said to gain: samples per client, and against lower bounds without Z."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from math import isqrt
@@ -9,134 +7,68 @@ from math import isqrt
 import numpy as np
 
 from linrep.algorithms import imc
-from linrep.claims import Cases, Fact, Frequency, Readings, Trend, statement
+from linrep.claims import Cases, Fact, Readings, Trend, statement
 from linrep.claims.evidence import ENUMERATED, PROVED
+from linrep.claims.laws import Open, Region, at_most, lines, measured
 from linrep.claims.tables import curve
-from linrep.papers.perfedsi._enumeration import whole
-from linrep.papers.perfedsi._hypotheses import RANK, SMALL_RANK
-from linrep.papers.perfedsi._runs import along, cell, state_of, tuned_rounds
 from linrep.papers.perfedsi.counterexamples.benefit import sides
 from linrep.papers.perfedsi.counterexamples.lower_bound import sides as sides_of_totals
+from linrep.papers.perfedsi.model import RANK, SMALL_RANK, whole
+from linrep.papers.perfedsi.runs import cell, state_of, tuned_rounds
 from linrep.problems import Observations, SideInformationCompletion
 
 #: What "much smaller than" is read as, one after another.
-_MUCH = (Fraction(1, 10), Fraction(1, 100), Fraction(1, 1000))
-_DIMENSIONS = (10, 100, 1000, 10**4, 10**6)
-_CLIENTS = (10, 100, 1000, 10**4, 10**6)
-_SIDES = (4, 9, 16, 25, 64, 225, 900)  # squares: their powers 3/2 are whole
-_RANKS = (1, 2, 5)
-_ROUNDS = ((1, 1), (5, 1), (30, 4))  # local steps and participants
-_EXACT = 1e-6
+LITTLE = (Fraction(1, 10), Fraction(1, 100), Fraction(1, 1000))
+SIZES = (10, 100, 1000, 10**4, 10**6)  # of items, and of clients
+SIDES = (4, 9, 16, 25, 64, 225, 900)  # squares: their powers 3/2 are whole
+RANKS = (1, 2, 5)
+ROUNDS = ((1, 1), (5, 1), (30, 4))  # local steps and participants
 
 
-def _power(p, power):
+def powered(p, power):
     """Return a square number to a power that is half of a whole one."""
     return isqrt(p) ** whole(2 * power)
 
 
-def _sizes(k_power=1.5):
-    """Yield d, M, k, r with k^k_power much smaller than M/r, and how much."""
-    for d, n, p, k in product(_DIMENSIONS, _CLIENTS, _SIDES, _RANKS):
-        for much in _MUCH:
-            if k <= min(d, p) and p <= n and _power(p, k_power) <= much * n / k:
-                yield d, n, p, k, much
-
-
-def _rounds(d, p, k, logs):
+def total(d, p, k, logs=1):
     """Return T = d k^(3/2) r log(1/eps), in the paper's letters, with constant 1."""
-    return d * _power(p, 1.5) * k * logs
+    return d * powered(p, 1.5) * k * logs
 
 
-def _per_client(d, n, p, k, logs, steps=1, participants=1) -> Fraction:
-    """Return the samples of a client in so many rounds, in the mean over who participates."""
-    return Fraction(_rounds(d, p, k, logs) * participants * steps) / n
+def settings(k_power=1.5):
+    """Yield d, M, k, r with k^k_power much smaller than M/r, and how much."""
+    for d, n, p, k, much in product(SIZES, SIZES, SIDES, RANKS, LITTLE):
+        if k <= min(d, p) and p <= n and powered(p, k_power) <= much * n / k:
+            at = {"d": d, "M": n, "k": p, "r": k, "much smaller": float(much)}
+            yield d, n, p, k, much, at
 
 
-def _against_local(k_power) -> Readings:
-    """Compare samples with d where k^(3/2) is much below M/r, hidden factors in or not."""
-    bare, whole = [], []
-    for d, n, p, k, much in _sizes(k_power):
-        at = {"d": d, "M": n, "k": p, "r": k, "much smaller": float(much)}
-        bare.append((_per_client(d, n, p, k, 1), Fraction(d), at))
-        for logs, (steps, participants) in product((3, 14), _ROUNDS):
+def against_local(k_power):
+    """Yield samples of a client, d where k^(3/2) is much below M/r: hidden factors in or not."""
+    for d, n, p, k, _, at in settings(k_power):
+        samples = Fraction(total(d, p, k)) / n
+        yield "hidden factors left out", at_most(samples, Fraction(d)), at
+        for logs, (steps, participants) in product((3, 14), ROUNDS):
             more = {"log(1/eps)": logs, "tau": steps, "C": participants}
-            samples = _per_client(d, n, p, k, logs, steps, participants)
-            whole.append((samples, Fraction(d), at | more))
-    return Readings(
-        [
-            Cases(bare, quantity="samples of a client", name="hidden factors left out"),
-            Cases(whole, quantity="samples of a client", name="with log(1/eps) tau C"),
-        ],
-        name="samples below d",
-        phrase="O with a tilde",
-    )
+            least = samples * logs * steps * participants
+            yield "with log(1/eps) tau C", at_most(least, Fraction(d)), at | more
 
 
-def _fewer_than_items(by_clients) -> Readings:
-    """Compare |D_m| with d wherever eps is as said and k^(3/2) much below M/r, in both readings.
+def against_items(by_clients):
+    """Yield |D_m| against d where k^(3/2) is much below M/r and log(1/eps) below its limit.
 
-    log(1/eps) is much smaller than d, as printed, or by_clients than M/(k^(3/2) r tau C).
+    That is d, as printed, or by_clients M/(k^(3/2) r tau C).
     """
-    at = {"d": 1000, "M": 100, "k": 4, "r": 1, "tau": 1, "C": 1, "log(1/eps)": 100.0}
-    drawn, printed = ([], []) if by_clients else ([(*sides(), at)], [])
-    for (d, n, p, k, much), (steps, participants) in product(_sizes(), _ROUNDS):
-        limit = Fraction(n, _power(p, 1.5) * k * steps * participants) if by_clients else d
-        logs = much * limit
-        at = {
-            "d": d,
-            "M": n,
-            "k": p,
-            "r": k,
-            "tau": steps,
-            "C": participants,
-            "log(1/eps)": float(logs),
-            "much smaller": float(much),
-        }
-        samples = _per_client(d, n, p, k, logs, steps, participants)
-        drawn.append((samples, Fraction(d), at))
-        printed.append((Fraction(_rounds(d, p, k, logs) * steps), Fraction(d), at))
-    return Readings(
-        [
-            Cases(drawn, quantity="|D_m|", name="rounds that m takes part in"),
-            Cases(printed, quantity="|D_m|", name="all rounds, as C.1 defines it"),
-        ],
-        name="|D_m| <= d, by the rounds stated",
-        phrase="D_m",
-        printed_elsewhere={"rounds that m takes part in": "Section 3, on average"},
-    )
-
-
-def _measured_share(budget, rng, by_clients):
-    """Yield whether |D_m| is below d for a long vector of items, at the best step size."""
-    setting = cell(n=30, d=512, p=2, k=1, side="isometric", tau=1)
-    logs = float(_MUCH[0]) * (30 / 2**1.5 if by_clients else 512)
-    count = budget(18, 40)
-    shares = np.array(
-        [
-            tuned_rounds(state_of(setting, rng), setting, rng) * logs / np.log(1e6) / 30 / 512
-            for _ in range(count)
-        ]
-    )
-    yield Frequency(
-        int(np.sum(shares > 1.0)),
-        count,
-        0.5,
-        quantity="share of runs with |D_m| > d",
-        name="|D_m| <= d, measured",
-        setting={"d": 512, "M": 30, "k": 2, "r": 1, "tau": 1, "C": 1, "log(1/eps)": logs},
-    )
-    yield Fact("median of |D_m|/d, measured at d = 512", np.median(shares))
-
-
-def _along_sides(budget, rng):
-    """Return rounds at tuned steps for k from 2 to 32, seeds in rows."""
-    settings = [cell(p=value, k=1) for value in budget((2, 8, 32), (2, 4, 8, 16, 32))]
-    return np.array(
-        [
-            [tuned_rounds(state_of(setting, rng), setting, rng) for setting in settings]
-            for _ in range(budget(10, 30))
-        ]
-    )
+    drawn, every = "rounds that m takes part in", "all rounds, as C.1 defines it"
+    if not by_clients:
+        at = {"d": 1000, "M": 100, "k": 4, "r": 1, "tau": 1, "C": 1, "log(1/eps)": 100.0}
+        yield drawn, at_most(*sides()), at
+    for (d, n, p, k, much, at), (steps, participants) in product(settings(), ROUNDS):
+        most = Fraction(n, powered(p, 1.5) * k * steps * participants) if by_clients else d
+        samples = total(d, p, k, much * most) * steps
+        at = at | {"tau": steps, "C": participants, "log(1/eps)": float(much * most)}
+        yield drawn, at_most(Fraction(samples * participants) / n, Fraction(d)), at
+        yield every, at_most(Fraction(samples), Fraction(d)), at
 
 
 @statement(
@@ -151,54 +83,60 @@ def _along_sides(budget, rng):
     holds_with={"by_clients": True},
 )
 def benefit(budget, rng, *, k_power=1.5, by_clients=False):
-    """Compare counts, and measure samples; by_clients: eps against exp(-M/(k^(3/2) r tau C))."""
-    rounds = _along_sides(budget, rng)
-    yield _against_local(k_power)
-    yield _fewer_than_items(by_clients)
-    yield from _measured_share(budget, rng, by_clients)
+    """Compare counts, and measure rounds; by_clients: eps against exp(-M/(k^(3/2) r tau C))."""
+    cells = [cell(p=value, k=1) for value in budget((2, 8, 32), (2, 4, 8, 16, 32))]
+    rounds = [
+        [tuned_rounds(state_of(setting, rng), setting, rng) for setting in cells]
+        for _ in range(budget(10, 30))
+    ]
+    parts = list(measured(against_local(k_power), quantity="samples of a client").values())
+    yield Readings(parts, name="samples below d", phrase="O with a tilde")
+    parts = list(measured(against_items(by_clients), quantity="|D_m|").values())
+    name = "|D_m| <= d, by the rounds stated"
+    elsewhere = {"rounds that m takes part in": "Section 3, on average"}
+    yield Readings(parts, name=name, phrase="D_m", printed_elsewhere=elsewhere)
     yield Trend(rounds, name="rounds grow with k")
-    yield along(
-        "rounds",
-        (50, 100, 200, 400),
-        tuned_rounds,
-        0.0,
-        budget(4, 160),
-        rng,
-        variable="M",
-        settings=[cell(n=n) for n in (50, 100, 200, 400)],
-    )
-    for place, k in ((0, 2), (-1, 32)):
-        middle = np.median(rounds[:, place])
-        yield Fact("median of the rounds at tuned steps", middle, setting={"k": k})
 
 
-def _totals(by_items, k_power) -> Readings:
+# All clients' samples against (d + M) r.
+
+
+@lines(
+    "perfedsi.lower_bound.corrected",
+    Region(
+        d=(Open(0), None), root=(1, None), r=(Open(0), None),
+        M=lambda d, root: (d * root**3, None),
+    ),
+)  # fmt: skip
+def counts(d, root, r, M):
+    """Where d k^(3/2) <= M, d k^(3/2) r <= (d + M) r; root is that of k."""
+    return at_most(d * root**3 * r, (d + M) * r)
+
+
+def totals(by_items, k_power) -> Readings:
     """Compare d k^(3/2) r with (d + M) r where k^(3/2) is much below M, and r below d and M.
 
     By items it is d k^(3/2) that is at most M. "Can" is read as: at the smallest d that r << d
     allows. All of "much smaller" is by one factor.
     """
     every, some = [], []
-    for n, p, k, much in product(_CLIENTS, _SIDES, _RANKS, _MUCH):
+    for n, p, k, much in product(SIZES, SIDES, RANKS, LITTLE):
         smallest = int(k / much)
-        for d in (smallest, *(d for d in _DIMENSIONS if d > smallest), n):
-            left = d * _power(p, k_power) if by_items else _power(p, k_power)
-            inside = left <= (n if by_items else much * n)
+        for d in (smallest, *(d for d in SIZES if d > smallest), n):
+            inside = powered(p, k_power) * d <= n if by_items else powered(p, k_power) <= much * n
             if not inside or not k <= p <= n or k > much * min(d, n):
                 continue
             at = {"d": d, "M": n, "k": p, "r": k, "much smaller": float(much)}
-            found = (Fraction(_rounds(d, p, k, 1)), Fraction((d + n) * k), at)
-            every.append(found)
-            if d == smallest:
-                some.append(found)
+            every.append((Fraction(total(d, p, k)), Fraction((d + n) * k), at))
+            some += every[-1:] if d == smallest else []
     if not by_items:  # numbers that are easily compared
         at = {"d": 20, "M": 10_000, "k": 100, "r": 2, "much smaller": 0.1}
         some.append((*sides_of_totals(), at))
-    strength = PROVED if by_items else ""
     condition = f"whenever {'d ' if by_items else ''}k^(3/2) {'<=' if by_items else '<<'} M"
+    strength, asked = (PROVED, counts.names) if by_items and k_power == 1.5 else ("", ())
     return Readings(
         [
-            Cases(every, quantity="d k^(3/2) r", name=condition, strength=strength),
+            Cases(every, quantity="d k^(3/2) r", name=condition, strength=strength, asked=asked),
             Cases(some, quantity="d k^(3/2) r", name="at the smallest d that r << d allows"),
         ],
         name="d k^(3/2) r <= (d + M) r",
@@ -206,22 +144,15 @@ def _totals(by_items, k_power) -> Readings:
     )
 
 
-def _fewest(truth, order, with_side) -> int:
+def fewest(truth, order, with_side) -> int:
     """Return the fewest of the entries in an order from which Gauss-Newton finds the matrix."""
     items, clients = order
-    values = truth.entries(items, clients)
+    values, Z = truth.entries(items, clients), truth.Z if with_side else None
 
     def found(count):
-        seen = Observations(
-            items[:count],
-            clients[:count],
-            values[:count],
-            truth.Z if with_side else None,
-            n=truth.n,
-            d=truth.d,
-            truth=truth,
-        )
-        return imc.gauss_newton(seen, truth.k, iterations=15)["error"][-1] < _EXACT
+        of = {"n": truth.n, "d": truth.d, "truth": truth}
+        seen = Observations(items[:count], clients[:count], values[:count], Z, **of)
+        return imc.gauss_newton(seen, truth.k, iterations=15)["error"][-1] < 1e-6
 
     low, high = truth.k * truth.d - 1, len(items)
     while high - low > max(1, low // 20):
@@ -230,18 +161,16 @@ def _fewest(truth, order, with_side) -> int:
     return high
 
 
-def _recovery(runs, rng, n, d, k, sides) -> np.ndarray:
-    """Return the fewest entries per seed (rows), for sides and at last without side information."""
-    rows = []
-    for _ in range(runs):
+def recovery(runs, rng, n, d, k, sides) -> np.ndarray:
+    """Return the median fewest entries for sides, and at last without side information."""
+    rows = np.empty((runs, len(sides) + 1))
+    for row in rows:
         clients, items = np.divmod(rng.permutation(n * d), d)
-        row = []
-        for p in sides:
+        for place, p in enumerate(sides):
             truth = SideInformationCompletion.random(n=n, d=d, p=p, k=k, rng=rng)
-            row.append(_fewest(truth, (items, clients), True))
-        row.append(_fewest(truth, (items, clients), False))
-        rows.append(row)
-    return np.array(rows, dtype=float)
+            row[place] = fewest(truth, (items, clients), True)
+        row[-1] = fewest(truth, (items, clients), False)
+    return np.median(rows, axis=0)
 
 
 @statement(
@@ -259,30 +188,18 @@ def lower_bound(budget, rng, *, by_items=False, k_power=1.5):
 
     What entries carry is another question, which other solvers answer: a fact decides nothing.
     """
-    yield _totals(by_items, k_power)
-    k, runs = 2, budget(2, 12)
-    sides = budget((4, 16), (4, 8, 16))
+    yield totals(by_items, k_power)
+    k, runs, sides = 2, budget(2, 12), budget((4, 16), (4, 8, 16))
     for n, d in budget(((32, 8),), ((32, 8), (60, 60))):
-        middle = np.median(_recovery(runs, rng, n, d, k, sides), axis=0)
-        yield Fact(
-            "fewest entries of Gauss-Newton over (d + M) r",
-            middle[0] / (k * (n + d)),
-            setting={"k": 4, "d": d, "M": n},
-        )
-        yield Fact(
-            "the same without side information",
-            middle[-1] / (k * (n + d)),
-            setting={"d": d, "M": n},
-        )
+        middle, at = recovery(runs, rng, n, d, k, sides), {"d": d, "M": n}
+        name = "fewest entries of Gauss-Newton over (d + M) r"
+        yield Fact(name, middle[0] / (k * (n + d)), setting={"k": 4, **at})
+        yield Fact("the same without side information", middle[-1] / (k * (n + d)), setting=at)
         yield curve(
-            panel=f"d = {d}, M = {n}, r = {k}",
-            series="",
-            x=[*sides, n],
-            y=middle,
+            panel=f"d = {d}, M = {n}, r = {k}", series="", x=[*sides, n], y=middle,
             predicted=[k * (d + p - k) for p in (*sides, n)],
-            xlabel="k (M: without)",
-            ylabel="fewest entries; predicted: parameters",
-        )
+            xlabel="k (M: without)", ylabel="fewest entries; predicted: parameters",
+        )  # fmt: skip
     setting = cell(n=64, d=64)
     rounds = tuned_rounds(state_of(setting, rng), setting, rng)
     yield Fact(

@@ -1,57 +1,54 @@
 """Definition C.3: incoherence, its range, and what Definition 3.1 says about it."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, Identity, Readings, statement
+from linrep.claims import Cases, Identity, Readings, Search, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.instances import Reader, search_instances
-from linrep.papers.perfedsi._hypotheses import WITHIN
-from linrep.papers.perfedsi._instances import (
-    MU,
-    SHAPES,
-    C,
-    event,
-    longest_steps,
-    needed,
-    read,
-    searched,
-    vanishing_runs,
-)
-from linrep.papers.perfedsi._regular import drawn_runs
-from linrep.papers.perfedsi._rounds import play
+from linrep.claims.laws import at_most, measured
+from linrep.papers.perfedsi import model
 from linrep.papers.perfedsi.counterexamples.definitionc3 import sides
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
 #: Shapes with many more items than columns, of which (14) says something.
 WIDE = ({"n": 2, "d": 16, "p": 2, "k": 1}, {"n": 3, "d": 12, "p": 3, "k": 2})
+#: The largest s, and root of s, at which 1 less that is not rounding.
+ROOT = 0.9999
 
 
-def _ends(budget, rng, highest):
+def beside_small_U(lhs_rhs, budget, rng, **options) -> Search:
+    """Search from states with U = (1 - sqrt(s)) U*/c and V = c V*, U* flat, for some c and s."""
+    known = []
+    for c, s in ((2.0, 0.0), (10.0, 0.0), (1.1, 0.2), (4.0, 0.5)):
+        Z, star_U, star_V = [1.0, 1.0, 1.0, -1.0], [0.5**0.5] * 2, [1.0, 0.0]
+        less = [-(s**0.5) / c * u for u in star_U]
+        x = np.array([0.0, *Z, *star_U, *star_V, *less, 0.0, 0.0, 1.0 / c])
+        known.append((model.SHAPES[1], x))
+    shapes = budget(model.SHAPES[:2], model.SHAPES[1:])
+    return model.searched(lhs_rhs, budget, rng, shapes=shapes, known=known, **options)
+
+
+def ends(budget, rng, highest):
     """Yield searches for a mu outside of 1/r and d/r, and for frames below 1."""
-    shapes = [{"d": 2, "r": 1}, {"d": 3, "r": 2}]
+    for name, sides_of in (
+        ("mu >= 1/r", lambda A, r: (1.0 / r, theory.incoherence(A))),
+        ("mu <= d/r", lambda A, r: (theory.incoherence(A), highest * len(A) / r)),
+        ("mu >= 1, frames", lambda A, r: (1.0, theory.incoherence(np.linalg.qr(A)[0]))),
+    ):
 
-    def bounded(name, sides_of):
-        def of_matrix(A):
+        def of_matrix(A, sides_of=sides_of):
             full = np.linalg.matrix_rank(A) == A.shape[1]
             return sides_of(A, A.shape[1]) if full else None
 
-        def read(reader, shape):
-            return reader.numbers(shape["d"], shape["r"])
-
-        return search_instances(of_matrix, shapes, read, budget, rng, name=name)
-
-    yield bounded("mu >= 1/r", lambda A, r: (1.0 / r, theory.incoherence(A)))
-    yield bounded("mu <= d/r", lambda A, r: (theory.incoherence(A), highest * len(A) / r))
-    yield bounded("mu >= 1, frames", lambda A, r: (1.0, theory.incoherence(np.linalg.qr(A)[0])))
+        shapes, A = [{"d": 2, "r": 1}, {"d": 3, "r": 2}], {"A": ("d", "r")}
+        yield search_instances(of_matrix, shapes, A, budget, rng, name=name)
 
 
-def _attained():
+def attained():
     """Yield deviations of mu from the ends at matrices that have them."""
     for d, r in ((4, 1), (8, 2), (64, 4)):
         flat = np.ones((d, 1)) @ np.eye(1, r)
@@ -59,74 +56,59 @@ def _attained():
             yield abs(theory.incoherence(A) / mu - 1.0), {"d": d, "r": r, "mu": mu}
 
 
-def _rows(rng) -> Readings:
-    """Try for which reading of Definition 3.1's bound on rows of U (35) follows with that mu.
+def rows_of_U(rng):
+    """Yield (35) for both readings of Definition 3.1's bound on rows of U, with that mu.
 
     (35) bounds the mean over items of ||U'e_i||^2 (e_i'E z)^2.
     """
-    cases: dict[str, list] = {"tau as printed": [], "r": []}
     for tau, (d, k), flat in product((1, 2, 5, 20), ((4, 1), (16, 2), (64, 5)), (False, True)):
         truth = SideInformationCompletion.random(n=20, d=d, p=5, k=k, rng=rng)
         U, V = rng.standard_normal((d, k)), rng.standard_normal((5, k))
         if flat:
             U /= np.linalg.norm(U, axis=1, keepdims=True)
-        top = truth.singular_values[0]
-        squares = np.sum(U**2, axis=1)
+        top, squares = truth.singular_values[0], np.sum(U**2, axis=1)
         errors = (U @ V.T - truth.M) @ truth.Z.T
         left = np.mean(squares[:, None] * errors**2, axis=0)
-        for name, factor in zip(cases, (tau, k), strict=True):
+        for name, factor in (("tau as printed", tau), ("r", k)):
             mu = squares.max() * d / (factor * top)
             right = mu * k * top / d**2 * np.sum(errors**2, axis=0)
-            worst = float(np.max(left / right)) * (1.0 - 1e-12)
-            cases[name].append((worst, 1.0, {"tau": tau, "r": k, "d": d, "mu": mu}))
-    return Readings(
-        [
-            Cases(given, quantity="lhs/rhs", name=f"rows of U bounded with {name}")
-            for name, given in cases.items()
-        ],
-        name="(35) from Definition 3.1",
-        phrase="the bound on rows of U",
-        printed_elsewhere={"rows of U bounded with r": "Definition C.3, (14)"},
-    )
+            worst = float(np.max(left / right))
+            at = {"tau": tau, "r": k, "d": d, "mu": mu}
+            yield f"rows of U bounded with {name}", at_most(worst, 1.0), at
 
 
-def _client_U(budget, rng) -> Readings:
+def client_U(budget, rng) -> Readings:
     """Ask whether a client's own U is incoherent: with a small c_0, or whatever c_0 is."""
 
     def lhs_rhs(truth, U, V):
-        found = longest_steps(truth, U, V)
-        if found is None or (root := 133.0 / 132.0 * found.share**0.5) >= 0.9999:
+        found = model.longest_steps(truth, U, V)
+        if found is None or (root := 133.0 / 132.0 * found.share**0.5) >= ROOT:
             return None
         return max(map(theory.incoherence, found.U)), found.mu * (found.c / (1.0 - root)) ** 2
 
-    small = searched(
-        lhs_rhs,
-        budget,
-        rng,
-        name="c_0 small enough, steps of Theorem C.4",
-        shapes=budget(SHAPES[:2], SHAPES[1:]),
-        strength=PROVED,
-        known=list(small_U()),
-    )
+    name = "c_0 small enough, steps of Theorem C.4"
+    small = beside_small_U(lhs_rhs, budget, rng, name=name, strength=PROVED)
+    at = {"c": model.C, "mu": model.MU, "c_0": 0.5}
     rows = [
-        (theory.incoherence(U), MU, {"d": d, "size": size, "c": C, "mu": MU, "c_0": 0.5})
-        for d, size, iterates in vanishing_runs()
+        (theory.incoherence(U), model.MU, {"d": d, "size": size, **at})
+        for d, size, iterates in model.vanishing_runs()
         for U, _ in iterates
     ]
-    any_c_0 = Cases(rows, quantity="mu of U", name=f"any c_0: c = {C}, mu = {MU}, c_0 = 1/2")
-    return Readings(
-        [small, any_c_0], name="a client's U is incoherent", phrase="for some constants c_0, c"
-    )
+    name = f"any c_0: c = {model.C}, mu = {model.MU}, c_0 = 1/2"
+    any_c_0 = Cases(rows, quantity="mu of U", name=name)
+    parts, phrase = [small, any_c_0], "for some constants c_0, c"
+    return Readings(parts, name="a client's U is incoherent", phrase=phrase)
 
 
-def _client_E(budget, rng) -> Readings:
+def client_E(budget, rng) -> Readings:
     """Ask whether a client's own error is incoherent: with which mu, after which steps.
 
-    The longest steps of Theorem C.4 move it by at most 1/(66 sqrt(d)) of the server's.
+    The longest steps of Theorem C.4 move it by at most 1/(66 sqrt(d)) of the server's; a step of
+    any size leaves one row of it, whatever c_0 is.
     """
 
     def sides_of(truth, U, V, times=None):
-        found = longest_steps(truth, U, V)
+        found = model.longest_steps(truth, U, V)
         if found is None:
             return None
         errors = found.U @ found.V.swapaxes(1, 2) - truth.M
@@ -135,35 +117,37 @@ def _client_E(budget, rng) -> Readings:
         factor = (67 / 65 * found.c_z) ** 2 if times is None else times
         return max(map(theory.incoherence, errors)), factor * found.mu
 
-    limited = searched(
-        sides_of,
-        budget,
-        rng,
-        name="with a mu for all d, steps of Theorem C.4",
-        shapes=budget(WIDE[:1], WIDE),
-        strength=PROVED,
-        known=[(WIDE[0], unlike_in_one_row(2.0))],
-    )
-    cases = []
+    own, other, same = [], [], []
+    for d, c_0 in product((16, 64, 256), (Fraction(1, 2), Fraction(1, 10**3), Fraction(1, 10**9))):
+        at = {"d": d, "M": 2, "k": 2, "r": 1, "c": 2, "mu": 1, "c_0": str(c_0), "eta": d}
+        own.append((*sides(d, c_0=c_0), at))
+        other.append((*sides(d, Fraction(d, 4), c_0), at | {"candidate": d // 4}))
+    name, known = "with a mu for all d, steps of Theorem C.4", [(WIDE[0], unlike_in_one_row(2.0))]
+    options = {"shapes": budget(WIDE[:1], WIDE), "known": known, "strength": PROVED}
+    limited = model.searched(sides_of, budget, rng, name=name, **options)
     for c_z in (2.0, 4.0):
         shape = {"n": 2, "d": int(c_z**4), "p": 2, "k": 1}
-        instance = read(Reader(unlike_in_one_row(c_z)), shape)
+        instance = model.read(Reader(unlike_in_one_row(c_z)), shape)
         assert instance is not None
-        both = sides_of(instance.truth, instance.U, instance.V, times=1.0)
-        cases.append((*both, shape | {"c_z": c_z}))
-    same = Cases(cases, quantity="mu of E", name="with the same mu, steps of Theorem C.4")
+        same.append((*sides_of(*instance, times=1.0), shape | {"c_z": c_z}))
+    parts = [
+        Cases(cases, quantity="mu of E", name=name)
+        for cases, name in (
+            (own, "with the same mu, in fractions"),
+            (other, "with a mu for all d (4, 16, 64 tried), in fractions"),
+            (same, "with the same mu, steps of Theorem C.4"),
+        )
+    ]
     return Readings(
-        [*_one_row_left(), limited, same],
-        name="a client's E is incoherent",
-        phrase="incoherent",
-        printed_elsewhere=dict.fromkeys((limited.name, same.name), "Theorem C.4"),
-    )
+        [*parts[:2], limited, parts[2]], name="a client's E is incoherent", phrase="incoherent",
+        printed_elsewhere=dict.fromkeys((limited.name, parts[2].name), "Theorem C.4"),
+    )  # fmt: skip
 
 
 def unlike_in_one_row(c_z):
     """Return numbers for `read`: a server's error that is unlike in one row, d = c_z^4.
 
-    Z is as in `_one_row`, V* = (-1/sqrt(d), 1), U* has equal rows of norm 1/sqrt(d), and the error
+    Z is as in `one_row`, V* = (-1/sqrt(d), 1), U* has equal rows of norm 1/sqrt(d), and the error
     is 1/sqrt(d) in U's first row and in V's first entry.
     """
     d = int(c_z**4)
@@ -173,62 +157,7 @@ def unlike_in_one_row(c_z):
     return np.array([0.0, *Z, *np.full(d, small), -small, 1.0, *(small * first), small, 0.0, 1.0])
 
 
-def _one_row_left() -> tuple[Cases, Cases]:
-    """Follow a client's error through a step after which it has one row, whatever c_0 is."""
-    own, other = [], []
-    for d, c_0 in product((16, 64, 256), (Fraction(1, 2), Fraction(1, 10**3), Fraction(1, 10**9))):
-        at = {"d": d, "M": 2, "k": 2, "r": 1, "c": 2, "mu": 1, "c_0": str(c_0), "eta": d}
-        own.append((*sides(d, c_0=c_0), at))
-        other.append((*sides(d, Fraction(d, 4), c_0), at | {"candidate": d // 4}))
-    return (
-        Cases(own, quantity="mu of E", name="with the same mu, in fractions"),
-        Cases(
-            other, quantity="mu of E", name="with a mu for all d (4, 16, 64 tried), in fractions"
-        ),
-    )
-
-
-def _entailed(budget, rng, c_power, c_z_power, share_factor):
-    """Yield searches whether Definition 3.1 makes U and E incoherent, with other constants."""
-
-    def of_U(truth, U, V):
-        found, share = needed(truth, U, V)
-        share *= share_factor / 2.0
-        if share >= 0.9999:  # 1 - sqrt(share) would be rounding
-            return None
-        floor = theory.norm_floor(found.norms, share) * found.norms
-        return theory.incoherence(U), found.rows * found.norms**c_power / floor**2
-
-    def of_E(truth, U, V):
-        E = U @ V.T - truth.M
-        if np.linalg.norm(E) < 1e-6 * np.linalg.norm(truth.M):
-            return None
-        c_z = theory.scaling(truth.Z).c_z
-        return theory.incoherence(E), c_z**c_z_power * event(truth, U, V).errors
-
-    for name, lhs_rhs in (("U has mu over floor^2", of_U), ("E has c_z^2 mu", of_E)):
-        shapes = budget(SHAPES[:2], SHAPES[1:])
-        yield searched(
-            lhs_rhs,
-            budget,
-            rng,
-            name=name,
-            shapes=shapes,
-            strength=PROVED,
-            known=list(small_U()) if lhs_rhs is of_U else (),
-        )
-
-
-def small_U():
-    """Yield shapes and numbers for `read`: U = (1 - sqrt(s)) U*/c and V = c V*, U* flat."""
-    for c, s in ((2.0, 0.0), (10.0, 0.0), (1.1, 0.2), (4.0, 0.5)):
-        Z, star_U, star_V = [1.0, 1.0, 1.0, -1.0], [0.5**0.5] * 2, [1.0, 0.0]
-        less = [-(s**0.5) / c * u for u in star_U]
-        x = np.array([0.0, *Z, *star_U, *star_V, *less, 0.0, 0.0, 1.0 / c])
-        yield SHAPES[1], x
-
-
-def _one_row(c_z_power):
+def one_row(c_z_power):
     """Yield the largest mu of an error that is unlike in one row, over its bound.
 
     Z has the rows sqrt(c_z) (1, 1/c_z) and sqrt(c_z) (1, -1/c_z), E a column of equal entries and
@@ -245,36 +174,6 @@ def _one_row(c_z_power):
         yield mu_E / (c_z**c_z_power * mu), 1.0, {"c_z": c_z, "d": d, "k": 2}
 
 
-def _unequal():
-    """Return how far mu of C.3 can be from that of Definition 3.1 at the truth: c^2, both ways."""
-    star_U, star_V = np.tile(np.eye(2), (4, 1)) / 2.0, np.eye(2)
-    truth = SideInformationCompletion(star_U, star_V, np.eye(2) * np.sqrt(2.0))
-    ratios = []
-    for c in (1.0, 2.0, 6.0, 1.0 / 6.0):
-        U, V = star_U / c, star_V * c
-        ratios.append(theory.incoherence(U) / event(truth, U, V).rows)
-    return ratios
-
-
-def _along_runs(budget, rng):
-    """Return the largest of C.3's mu of U_t over d/r, and of what E_t z_m needs over d.
-
-    The latter is what all local iterates of the round need.
-    """
-    most = []
-    designs = ("unit", 0.3), ("gaussian", 0.05)
-    dimensions = budget((16, 64), (16, 32, 64))
-    for (side, step_size), d, kind in product(designs, dimensions, ("near", "random")):
-        _, runs = drawn_runs(side, d, 20, kind, budget(5, 10), rng)
-        for _ in range(budget(20, 150)):
-            in_U = max(theory.incoherence(U) / (d / 2) for U in runs.U)
-            runs, needs = play(
-                runs, rng, rounds=1, step_size=step_size, participants=4, local_steps=5
-            )
-            most.append((in_U, needs.errors.max() / d))
-    return np.max(most, axis=0)
-
-
 @statement(
     "perfedsi.definitionC3",
     place="Definition C.3, (14); Definition 3.1; (35)",
@@ -282,7 +181,7 @@ def _along_runs(budget, rng):
     r" U, E \text{ incoherent}",
     plain="The regularity event makes U and the error incoherent, of the server and of every "
     "client in all of its local steps.",
-    hypotheses=WITHIN,
+    hypotheses=model.WITHIN,
     negative_control={"highest": 0.5},
 )
 def definitionC3(budget, rng, *, highest=1.0):
@@ -293,20 +192,20 @@ def definitionC3(budget, rng, *, highest=1.0):
     At a client's own iterates it does not, for any c_0, unless steps are as short as Theorem C.4
     asks; the corrected statement is about the server's. Highest is over d/r.
     """
-    in_U, in_E = _along_runs(budget, rng)
-    yield from _ends(budget, rng, highest)
-    yield Identity(_attained(), name="both ends attained")
-    yield _rows(rng)
-    yield _client_U(budget, rng)
-    yield _client_E(budget, rng)
-    yield Fact("largest mu of U_t along runs, over d/r", in_U)
-    yield Fact("largest mu that an error E_t z_m needs along runs, over d", in_E)
+    yield from ends(budget, rng, highest)
+    yield Identity(attained(), name="both ends attained")
+    parts = list(measured(rows_of_U(rng), quantity="lhs/rhs").values())
+    name, phrase = "(35) from Definition 3.1", "the bound on rows of U"
+    elsewhere = {"rows of U bounded with r": "Definition C.3, (14)"}
+    yield Readings(parts, name=name, phrase=phrase, printed_elsewhere=elsewhere)
+    yield client_U(budget, rng)
+    yield client_E(budget, rng)
 
 
 @statement(
     "perfedsi.definitionC3.corrected",
     place="Definition C.3, (14); Definition 3.1",
-    hypotheses=WITHIN,
+    hypotheses=model.WITHIN,
     latex=r"s = 2c_zcc_0 < 1 \;\Rightarrow\; U_t \text{ is } \frac{c^2\mu}{(1 - \sqrt s)^2}"
     r"\text{-incoherent}; \quad E_t \text{ is } c_z^2\mu\text{-incoherent}",
     plain="With a small c_0 the event makes the server's U and its error incoherent, with "
@@ -317,9 +216,24 @@ def definitionC3(budget, rng, *, highest=1.0):
 )
 def definitionC3_corrected(budget, rng, *, c_power=2.0, c_z_power=2.0, share_factor=2.0):
     """Search both, at iterates that all clients share; powers are of c and c_z, 2 stands in s."""
-    yield from _entailed(budget, rng, c_power, c_z_power, share_factor)
-    yield Cases(
-        _one_row(c_z_power), quantity="lhs/rhs", name="E unlike in one row", strength=PROVED
-    )
-    for name, ratio in (("least", min(_unequal())), ("largest", max(_unequal()))):
-        yield Fact(f"{name} mu of C.3 over that of 3.1, U = U*/c, V = c V*, c from 1/6 to 6", ratio)
+
+    def of_U(truth, U, V):
+        found, share = model.needed(truth, U, V)
+        share *= share_factor / 2.0
+        if share >= ROOT:
+            return None
+        floor = theory.norm_floor(found.norms, share) * found.norms
+        return theory.incoherence(U), found.rows * found.norms**c_power / floor**2
+
+    def of_E(truth, U, V):
+        E = U @ V.T - truth.M
+        if np.linalg.norm(E) < 1e-6 * np.linalg.norm(truth.M):
+            return None
+        c_z = theory.scaling(truth.Z).c_z
+        return theory.incoherence(E), c_z**c_z_power * model.event(truth, U, V).errors
+
+    yield beside_small_U(of_U, budget, rng, name="U has mu over floor^2", strength=PROVED)
+    options = {"shapes": budget(model.SHAPES[:2], model.SHAPES[1:]), "strength": PROVED}
+    yield model.searched(of_E, budget, rng, name="E has c_z^2 mu", **options)
+    found = one_row(c_z_power)
+    yield Cases(found, quantity="lhs/rhs", name="E unlike in one row", strength=PROVED)

@@ -1,21 +1,19 @@
-"""(61), the size of the gradient, and what (62) makes of it."""
-
-from __future__ import annotations
+"""(61), the size of the gradient, and what (62) makes of it; the induction, (63) and (64)."""
 
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 
-from linrep.claims import Cases, Exponent, Fact, Identity, Readings, statement
-from linrep.papers.perfedsi import _instances
-from linrep.papers.perfedsi._hypotheses import COMPLETION
+from linrep.claims import Cases, Fact, Readings, statement
+from linrep.papers.perfedsi import model
 from linrep.papers.perfedsi.counterexamples.eq61 import sides
+from linrep.papers.perfedsi.counterexamples.eq63_64 import sides as sides_of_64
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
 
-def _at_the_limit(c, error, unit, c_z):
+def at_the_limit(c, error, unit, c_z):
     """Return a truth of rank 2, U = diag(c, 1/c) and V = diag(1/c, c) but for an error e_1 e_2'.
 
     Both gradients see the error through the largest singular value of a factor, and both clients
@@ -29,86 +27,23 @@ def _at_the_limit(c, error, unit, c_z):
     return truth, U, V
 
 
-def _limits(bound):
+def limits(bound):
     """Yield (61)'s left over its right as the error shrinks, norms being at their limit."""
-    for c, error, unit, c_z in product(
-        (1.0, 2.0, 4.0, 10.0), _instances.ERRORS, (1e-2, 1.0, 1e2, 1e6), (1.0, 4.0)
-    ):
-        truth, U, V = _at_the_limit(c, error, unit, c_z)
-        loss, slope = _instances.sizes(truth, U, V)
-        needs = _instances.event(truth, U, V)
-        found = needs.norms
-        right = float(bound(_instances.setting_of(truth, found), loss))
-        yield (
-            slope * (1.0 - 1e-12) / right,
-            1.0,
-            {
-                "c": found,
-                "error": error,
-                "sigma_1": unit,
-                "c_z": c_z,
-                "L": loss,
-                "max L_m/L": needs.loss * unit**2 / loss,
-            },
-        )
+    units = (1e-2, 1.0, 1e2, 1e6)
+    for c, error, unit, c_z in product((1.0, 2.0, 4.0, 10.0), model.ERRORS, units, (1.0, 4.0)):
+        truth, U, V = at_the_limit(c, error, unit, c_z)
+        loss, slope = model.sizes(truth, U, V)
+        needs = model.event(truth, U, V)
+        ratio = slope * (1.0 - 1e-12) / float(bound(model.setting_of(truth, needs.norms), loss))
+        at = {"c": needs.norms, "error": error, "sigma_1": unit, "c_z": c_z, "L": loss}
+        yield ratio, 1.0, {**at, "max L_m/L": needs.loss * unit**2 / loss}
 
 
-def _searched_61(budget, rng, bound, name):
-    """Search an inequality for the gradient's norm: bound(truth, setting, loss) at the least c."""
-
-    def lhs_rhs(truth, U, V):
-        if _instances.relative_loss(truth, U, V) < 1e-12:
-            return None
-        loss, slope = _instances.sizes(truth, U, V)
-        return slope, float(
-            bound(truth, _instances.setting_of(truth, _instances.event(truth, U, V).norms), loss)
-        )
-
-    return _instances.searched(lhs_rhs, budget, rng, name=name)
-
-
-def _growth(budget, rng, predicted) -> Exponent:
-    """Measure the power of L in the gradient's norm, along errors that shrink towards M*."""
-    losses = []
-    samples: list[list[float]] = [[] for _ in _instances.ERRORS]
-    for _ in range(budget(24, 40)):
-        truth = _instances.random_truth((2.0, 1.0), 2.0, rng)
-        U, V = _instances.split(truth, 2.0, "U")
-        in_U, in_V = rng.standard_normal(U.shape), rng.standard_normal(V.shape)
-        column = []
-        for place, error in enumerate(_instances.ERRORS):
-            loss, slope = _instances.sizes(truth, U + 0.1 * error * in_U, V + 0.1 * error * in_V)
-            column.append(loss)
-            samples[place].append(slope)
-        losses.append(column)
-    return Exponent(
-        np.median(losses, axis=0),
-        samples,
-        equals=predicted,
-        along="L",
-        of="|grad L|",
-        name="power of L in |grad L|",
-    )
-
-
-def _units(bound):
-    """Yield how the bound changes against the gradient where the unit of M* does."""
-    ratios = []
-    for unit in (1.0, 1e-4, 1e4):
-        truth, U, V = _at_the_limit(2.0, 1e-2, unit, 1.0)
-        loss, slope = _instances.sizes(truth, U, V)
-        ratios.append(float(bound(_instances.setting_of(truth, 2.0), loss)) / slope)
-        yield abs(ratios[-1] / ratios[0] - 1.0), {"sigma_1": unit}
-
-
-def _plugged(drift):
+def plugged(drift):
     """Yield the steps of (62), with drift for 10, over c, c_z, mu >= 1."""
+    scales, shapes = np.geomspace(1.0, 1e3, 7).tolist(), ((1, 1), (2, 1), (4, 2), (50, 50))
     for c, c_z, mu, (p, k), d in product(
-        np.geomspace(1.0, 1e3, 7).tolist(),
-        (1.0, 2.0, 1e3),
-        (1.0, 10.0, 1e3),
-        ((1, 1), (2, 1), (4, 2), (50, 50)),
-        (1, 4, 1000),
+        scales, (1.0, 2.0, 1e3), (1.0, 10.0, 1e3), shapes, (1, 4, 1000)
     ):
         s = theory.Setting(d=d, p=p, k=k, c=c, mu=mu, c_z=c_z)
         at = {"c": c, "c_z": c_z, "mu": mu, "k": p, "r": k, "d": d}
@@ -116,39 +51,28 @@ def _plugged(drift):
         terms = drift * p**1.5 / d**2 * c**4 * np.sqrt(c_z) * mu**1.5
         terms += p * k / d * c * beta * mu**2
         joint = 66.0 * p**1.5 * k / d * c**4 * c_z * mu**2
-        half = 0.5 / (c * c_z**2 * d)
+        half, eta = 0.5 / (c * c_z**2 * d), theory.step_size_limit(s, 1)
         yield theory.smoothness(s) / beta, 1.0, at | {"step": "beta"}
         yield terms / joint, 1.0, at | {"step": "66"}
-        eta = theory.step_size_limit(s, 1)
         yield eta * joint / half * (1.0 - 1e-12), 1.0, at | {"step": "132"}
 
 
-def _second_moments(lowest):
+def second_moments(lowest):
     """Yield (beta/2) times Lemma C.7's bounds over the last term of (60), from d = lowest on."""
     for d, k, c, mu, C in product(
         range(lowest, lowest + 8), (1, 4), (1.0, 3.0, 100.0), (1.0, 3.0, 100.0), (1, 4, 100)
     ):
         s = theory.Setting(d=d, p=max(2, k), k=k, c=c, mu=mu)
         both = theory.second_moments(s, step_size=1.0, local_steps=1, participants=C, loss=1.0)
-        right = s.p * s.k / s.d * s.c * s.mu**2
-        yield (
-            0.5 * float(sum(both)) * (1.0 - 1e-12),
-            right,
-            {
-                "d": d,
-                "r": k,
-                "c": c,
-                "mu": mu,
-                "C": C,
-                "ratio": 0.5 * float(sum(both)) / right,
-            },
-        )
+        left, right = 0.5 * float(sum(both)), s.p * s.k / s.d * s.c * s.mu**2
+        at = {"d": d, "r": k, "c": c, "mu": mu, "C": C, "ratio": left / right}
+        yield left * (1.0 - 1e-12), right, at
 
 
 @statement(
     "perfedsi.eq61",
     place="Lemma C.11, (60)-(62)",
-    hypotheses=COMPLETION,
+    hypotheses=model.COMPLETION,
     latex=r"\|\nabla\mathcal L\|_F 1_{\mathcal G} \le \sqrt2 c\frac{\sqrt{\sigma_1}}M\|Z\|_2"
     r"\|EZ^\top\|_F \le c\sqrt{c_z}\,\sigma_1\mathcal L",
     plain="The gradient's norm is at most c sqrt(c_z) sigma_1 times the loss.",
@@ -165,49 +89,74 @@ def eq61(budget, rng, *, root=False, items=1, factor=1.0):
     def bound(setting, loss):
         return factor * theory.gradient_bound(setting, loss, root=root)
 
+    def used(setting, loss):  # in (60)
+        return 0.5 * factor * theory.gradient_bound(setting, loss, root=True)
+
     def first(truth, setting, loss):
         size = np.linalg.norm(truth.Z, 2) * np.sqrt(2.0 * loss / truth.n)
         return np.sqrt(2.0 * setting.largest) * setting.c * size
 
     def second(truth, setting, loss):
-        return bound(setting, loss)
+        return float(bound(setting, loss))
 
-    def used(setting, loss):  # in (60)
-        return 0.5 * factor * theory.gradient_bound(setting, loss, root=True)
+    def of(right):
+        def lhs_rhs(truth, U, V):
+            if model.relative_loss(truth, U, V) < 1e-12:
+                return None
+            loss, slope = model.sizes(truth, U, V)
+            setting = model.setting_of(truth, model.event(truth, U, V).norms)
+            return slope, right(truth, setting, loss)
 
-    limits = [("2 c sqrt(c_z sigma_1 L)" if root else "as printed", list(_limits(bound)))]
-    half = list(_limits(used))
-    if not root:
-        limits.append(("c sqrt(c_z sigma_1 L) as (60) uses it", half))
-    yield _searched_61(budget, rng, first, "first inequality, searched")
+        return lhs_rhs
+
+    half = list(limits(used))
+    ways = [("2 c sqrt(c_z sigma_1 L)" if root else "as printed", list(limits(bound)))]
+    ways += [] if root else [("c sqrt(c_z sigma_1 L) as (60) uses it", half)]
+    yield model.searched(of(first), budget, rng, name="first inequality, searched")
     yield Readings(
-        [Cases(cases, quantity="lhs/rhs", name=name) for name, cases in limits],
+        [Cases(cases, quantity="lhs/rhs", name=name) for name, cases in ways],
         name="second inequality, norms at their limit",
         phrase="c sqrt(c_z) sigma_1 L",
-        printed_elsewhere={} if root else {"c sqrt(c_z sigma_1 L) as (60) uses it": "(60)"},
+        printed_elsewhere={name: "(60)" for name, _ in ways[1:]},
     )
-    yield _searched_61(budget, rng, second, "second inequality, searched")
+    yield model.searched(of(second), budget, rng, name="second inequality, searched")
     if not root:
-        yield Cases(
-            [
-                (left, Fraction(factor) ** 2 * right, {"error": str(error)})
-                for error in (Fraction(1, 2), Fraction(1, 100), Fraction(1, 10**4))
-                for left, right in [sides(error)]
-            ],
-            quantity="|grad L|^2",
-            name="squares in fractions, c = 1",
-        )
-    yield _growth(budget, rng, 0.5 if root else 1.0)
-    yield Identity(_units(bound), 1e-9, name="the same in every unit of M*")
-    yield Cases(
-        _second_moments(items),
-        quantity="lhs of (60)'s last term",
-        name=f"Lemma C.7 gives (60)'s last term, d >= {items}",
-    )
-    yield Cases(_plugged(10.0), quantity="lhs/rhs", name="(62) for c, c_z, mu >= 1")
+        cases = []
+        for error in (Fraction(1, 2), Fraction(1, 100), Fraction(1, 10**4)):
+            left, right = sides(error)
+            cases.append((left, Fraction(factor) ** 2 * right, {"error": str(error)}))
+        yield Cases(cases, quantity="|grad L|^2", name="squares in fractions, c = 1")
+    name = f"Lemma C.7 gives (60)'s last term, d >= {items}"
+    yield Cases(second_moments(items), quantity="lhs of (60)'s last term", name=name)
+    yield Cases(plugged(10.0), quantity="lhs/rhs", name="(62) for c, c_z, mu >= 1")
     yield Fact("largest |grad L| over c sqrt(c_z sigma_1 L)", max(case[0] for case in half))
-    yield Fact(
-        "largest lhs/rhs of (62) with 20 for (60)'s 10", max(case[0] for case in _plugged(20.0))
-    )
-    few = [at["ratio"] for _, _, at in _second_moments(1) if at["d"] == 1]
+    name = "largest lhs/rhs of (62) with 20 for (60)'s 10"
+    yield Fact(name, max(case[0] for case in plugged(20.0)))
+    few = [at["ratio"] for _, _, at in second_moments(1) if at["d"] == 1]
     yield Fact("Lemma C.7's bounds over (60)'s last term at d = 1, largest", max(few))
+
+
+@statement(
+    "perfedsi.eq63_64",
+    place="Proof of Theorem 3.3, (63)-(64)",
+    latex=r"E[\mathcal L_t 1_{\mathcal G_{t-1,\tau}} \mid \mathcal S_{t-1}] \le (1 - \rho)"
+    r"\mathcal L_{t-1}1_{\mathcal G_{t,0}},\quad E[\mathcal L_T1_{\mathcal G_{T-1,\tau}}] \le"
+    r" (1 - \rho)E[\mathcal L_{T-1}1_{\mathcal G_{T-1,\tau}}]",
+    plain="In the induction over rounds, the decrease in a round may be conditioned on the event "
+    "of that same round.",
+    hypotheses=model.ROUNDS,
+    negative_control={"fall": 1.0 - 1e-9},
+    holds_with={"before": True},
+)
+def eq63_64(budget, rng, *, before=False, fall=0.0):
+    """Enumerate a round from which half of the items lead out; the fall is rho, or all above 0.
+
+    Before: the right sides have the event of the round's start, which Lemma C.11 gives.
+    """
+    rho = Fraction(fall) if fall else None
+    at = {"d": 16, "k": 1, "r": 1, "M": 20, "c": 1, "mu": 3, "eta": "1e-6", "P(stays)": 0.5}
+    yield Cases([(*sides_of_64(before, rho), at)], quantity="fall of E[L 1_G]", name="(64)")
+    # Outcomes of the round that leave the event: the right side of (63) is 0, the left is not.
+    case = (Fraction(1, 2), Fraction(1 if before else 0), at)
+    name = "(63), on outcomes that leave the event"
+    yield Cases([case], quantity="E[L_t 1_G] over L_{t-1}", name=name)

@@ -3,20 +3,17 @@
 Steps are tiny there: what a round gains is computed from what it changes.
 """
 
-from __future__ import annotations
-
+from fractions import Fraction
 from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from linrep.claims import Cases, Exponent, Fact, Readings, statement
+from linrep.claims import Cases, Fact, Readings, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.quantities import LOWER
-from linrep.papers.perfedsi import _slowest, _states
-from linrep.papers.perfedsi._enumeration import exact_cases, power_of, start_of, whole
-from linrep.papers.perfedsi._hypotheses import ROUNDS
-from linrep.papers.perfedsi._states import plain
-from linrep.papers.perfedsi.counterexamples.lemmac11 import sides
+from linrep.claims.laws import Region, at_most, lines
+from linrep.papers.perfedsi import model
+from linrep.papers.perfedsi.counterexamples.lemmac11_and_theoremc4 import sides
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import (
     Limits,
@@ -27,200 +24,23 @@ from linrep.theory.perfedsi_rounds import (
     sequences,
 )
 
-_NORMS = (1.0, 2.0, 4.0, 8.0, 16.0)
-_CONDITIONS = (1.0, 2.0, 4.0, 8.0)
-_DIMENSIONS = (8, 16, 32, 64)
-_SCALES = (1.0, 4.0, 16.0, 64.0)  # c_z
+
+@lines(
+    "perfedsi.lemmaC11.corrected",
+    Region(c_z=(1, None), g=lambda *, limit=Fraction(132): (0, 1 / limit)),
+    steps=["a round: (f) less (d) and (e)"],
+)
+def a_round(c_z, g, *, rate=Fraction(1, 2)):
+    """In units of (eta tau/d) X L; g is eta tau k^(3/2) r mu^2 c^5 c_z^4 sigma_1^2/X."""
+    left = Fraction(9, 8) / c_z - 25 * g / c_z**3
+    return {"a round: (f) less (d) and (e)": at_most(rate / c_z**3, left)}
 
 
-def _start(state: State) -> Limits:
-    """Return the least limits that a state keeps, with a little room for the steps."""
-    limits = start_of(state).limits()
-    return Limits(1.001 * limits.c, 1.001 * limits.rows, 1.01 * limits.errors)
-
-
-def promise(setting, steps, powers, share=1.0):
-    """Return a share of the largest step size, and the fall of L that is promised in a round."""
-    powers = {"rate": 0.5, "limit": 132.0} | dict(powers)
-    rate, limit = powers.pop("rate"), powers.pop("limit")
-    step_size = share * theory.step_size_limit(
-        setting,
-        steps,
-        c_power=powers.pop("limit_power"),
-        condition_power=powers["condition_power"],
-    )
-    step_size *= 132.0 / float(limit)
-    fall = theory.decrease(setting, step_size=step_size, local_steps=steps, **powers)
-    return step_size, 2.0 * float(rate) * fall
-
-
-def _one_round(state, items, participants, share, powers, limits=None):
-    """Return a case for `exact_cases`: promised over measured progress at a share of the step size.
-
-    The event's constants are the least that the start keeps, unless they are given.
-    """
-    limits, steps = limits or _start(state), items.shape[1]
-    setting = state.setting(limits)
-    step_size, promised = promise(setting, steps, powers, share)
-    measured, chance = progress(Walks(state, items, step_size), limits, participants)
-    at = {
-        **plain(state),
-        "step_size": step_size,
-        "tau": steps,
-        "C": participants,
-        "c": limits.c,
-        "mu": setting.mu,
-        "c_z": setting.c_z,
-        "P(G)": chance,
-        "1 - E[L+]/L": measured,
-        "promised": promised,
-    }
-    exact = chance == 1.0 or participants == state.truth.n == 1
-    return promised / measured if measured > 0.0 else np.inf, 1.0, at, exact
-
-
-def _at_limits(powers, budget) -> list:
-    """Compare at factors as unbalanced as their norms allow, and the weakest side information."""
-    grid = product(_NORMS[::-1], _CONDITIONS, _SCALES, budget((1,), (1, 2)))
-    return [
-        _one_round(_states.unbalanced(c, condition, c_z=c_z), sequences(8, steps), 1, 1.0, powers)
-        for c, condition, c_z, steps in grid
-    ]
-
-
-def _at_the_saddle(powers) -> list:
-    """Compare one round from U = 0, V = 0: inside the event with c = mu = 1 and c_0 = r/2."""
-    cases = []
-    for k in (1, 2):
-        state = _states.saddle(k)
-        case = _one_round(state, sequences(8, 1), 1, 1.0, powers, limits=_start(state))
-        case[2]["c_0"] = state.loss
-        cases.append(case)
-    return cases
-
-
-def start_readings(small, any_start, name, strength="") -> Readings:
-    """Put cases for the two readings of "for some constants c_0, c" together."""
-    return Readings(
-        [
-            exact_cases(small, name="c_0 small enough", strength=strength),
-            exact_cases(any_start, name="any c_0 (c_0 = r/2 allows U = 0, V = 0)"),
-        ],
-        name=name,
-        phrase="for some constants c_0, c",
-    )
-
-
-def _near(state: State, near: float) -> bool:
-    """Return whether L <= sigma_r^2/(near c_z^2)."""
-    scale = theory.scaling(state.truth.Z).c_z
-    return state.loss <= (state.truth.singular_values[-1] / scale) ** 2 / near
-
-
-def _at_random(budget, rng, powers, near) -> Cases:
-    """Compare at random states near the truth, up to three steps and two participants."""
-    cases = []
-    for _ in range(budget(120, 1500, 6000)):
-        p = int(rng.integers(1, 4))
-        d = int(rng.choice([2, 3, 4]))
-        state = _states.drawn(
-            rng,
-            n=p + int(rng.integers(0, 3)),
-            d=d,
-            p=p,
-            k=int(rng.integers(1, min(d, p) + 1)),
-            side=rng.choice(["gaussian", "unit", "isometric"]),
-            error=10.0 ** rng.uniform(-3, -0.5),
-            tilt=2.0 ** rng.uniform(-4, 4),
-            condition=10.0 ** rng.uniform(0, 1.5),
-        )
-        if np.isfinite(theory.scaling(state.truth.Z).c_z) and _near(state, near):
-            items = sequences(d, int(rng.integers(1, 4)))
-            share = 10.0 ** rng.uniform(-2, 0)
-            cases.append(_one_round(state, items, int(rng.integers(1, 3)), share, powers))
-    return exact_cases(cases, name="random states near the truth", strength=proof_of(powers))
-
-
-def _at_the_edge(powers) -> Cases:
-    """Compare at states from which every other item leads out of the event."""
-    cases = []
-    for c in (1.0, 2.0, 8.0):
-        for d in (2, 8):
-            state, limits = _states.edge(d, c=c)
-            cases.append(_one_round(state, sequences(d, 1), 1, 1.0, powers, limits))
-    return exact_cases(cases, name="edge of the event", strength=proof_of(powers))
-
-
-def _measured(state, step_size, steps) -> float:
-    """Return the progress of a round whose event asks for as little as it needs."""
-    walks = Walks(state, sequences(state.truth.d, steps), step_size)
-    return progress(walks, walks.limits())[0]
-
-
-def _largest_useful(state) -> float:
-    """Return the step size up to which a round makes progress, tau = 1; 0 if none does."""
-    useful = 0.0
-    for size in np.geomspace(1e-3, 1e2, 200):
-        if _measured(state, size, 1) <= 0.0:
-            break
-        useful = float(size)
-    return useful
-
-
-def _along_scales(power) -> Exponent:
-    """Follow the slowest progress along c_z: it falls at most like the claimed power."""
-    states = [_states.unbalanced(4.0, 1.0, c_z=c_z) for c_z in _SCALES]
-    slow = [1.0 / _measured(state, 1e-6, 1) for state in states]
-    return power_of("1/progress", "c_z", _SCALES, slow, power, at_most=True)
-
-
-def _least_power(powers):
-    """Return the least power of c_z that suffices at the norms' limits, of those up to 3."""
-    for power in (0, 1, 2, 3):
-        cases = _at_limits(powers | {"c_z_power": power}, lambda *sizes: sizes[0])
-        if all(ratio <= 1.0 for ratio, _, _, exact in cases if exact):
-            return power
-    return "none"
-
-
-def _double_sum(state, tau) -> float:
-    """Return (58)'s sum over s of |E[d grad L_s] - tau grad L|, over tau |grad L|, as printed."""
-    walks = Walks(state, sequences(state.truth.d, tau), 1e-6)
-    limits = walks.limits()
-    total = sum(
-        np.linalg.norm([np.linalg.norm(part) for part in walks.drift(limits, s, tau)[:2]])
-        for s in range(tau)
-    )
-    return float(total / (tau * np.linalg.norm([np.linalg.norm(part) for part in state.gradients])))
-
-
-def in_fractions(sides, powers, *, rounds=1) -> Cases:
-    """Compare the promised fall of the loss with that of rounds enumerated without rounding.
-
-    They start from U = c U*, V = V*/c, with an error orthogonal to U*; singular values, c_z, k and
-    r are 1, and with c = 32 nothing leaves the event.
-    """
-    used = {name: whole(powers[name]) for name in ("c_power", "limit_power")}
-    promised, actual = sides(**used)
-    at = {"d": 16, "k": 1, "r": 1, "c": 32.032, "mu": 2048, "T": rounds, "C": 1, "tau": 1}
-    return Cases(
-        [(promised / actual, 1, at)],
-        quantity="promised fall of the loss over the actual one",
-        name=f"{rounds} round(s) in fractions, c = 32",
-        strength=proof_of(powers),
-    )
-
+# What is promised, and how it compares with rounds.
 
 CORRECTED = {"c_power": 2.0, "condition_power": 1.0, "limit_power": 7.0}
 #: Which way these say more.
-STRONGER = {
-    "c_power": -1,
-    "condition_power": -1,
-    "limit_power": -1,
-    "c_z_power": -1,
-    "rate": 1,
-    "limit": -1,
-}
+STRONGER = {**dict.fromkeys(CORRECTED, -1), "c_z_power": -1, "rate": 1, "limit": -1}
 
 
 def proof_of(powers) -> str:
@@ -229,10 +49,206 @@ def proof_of(powers) -> str:
     return PROVED if own and CORRECTED.items() <= powers.items() else ""
 
 
+def promise(setting, steps, powers, share=1.0):
+    """Return a share of the largest step size, and the fall of L that is promised in a round."""
+    powers = {"rate": 0.5, "limit": 132.0} | dict(powers)
+    rate, limit, c_power = (powers.pop(name) for name in ("rate", "limit", "limit_power"))
+    condition_power = powers["condition_power"]
+    longest = theory.step_size_limit(
+        setting, steps, c_power=c_power, condition_power=condition_power
+    )
+    step_size = share * longest * (132.0 / float(limit))
+    fall = theory.decrease(setting, step_size=step_size, local_steps=steps, **powers)
+    return step_size, 2.0 * float(rate) * fall
+
+
+def needs_of(state: State) -> Limits:
+    """Return the least limits that a state keeps, with a little room for the steps."""
+    limits = model.start_of(state).limits()
+    return Limits(1.001 * limits.c, 1.001 * limits.rows, 1.01 * limits.errors)
+
+
+def compared(promised, measured, state, limits, **further):
+    """Return promised over measured progress, 1 and the instance."""
+    setting = state.setting(limits)
+    at = {**model.plain(state), "c": limits.c, "mu": setting.mu, "c_z": setting.c_z, **further}
+    at |= {"measured": measured, "promised": promised}
+    return promised / measured if measured > 0.0 else np.inf, 1.0, at
+
+
+def one_round(state, items, participants, share, powers, limits=None):
+    """Yield promised over measured progress at a share of the step size, where it is exact.
+
+    The event's constants are the least that the start keeps, unless they are given. Means are not
+    exact where the event asks less than all clients' walks.
+    """
+    limits, steps = limits or needs_of(state), items.shape[1]
+    step_size, promised = promise(state.setting(limits), steps, powers, share)
+    measured, chance = progress(Walks(state, items, step_size), limits, participants)
+    if chance == 1.0 or participants == state.truth.n == 1:
+        at = {"step_size": step_size, "tau": steps, "C": participants, "P(G)": chance}
+        yield compared(promised, measured, state, limits, **at)
+
+
+def some_rounds(state, steps, rounds, powers):
+    """Return promised over measured progress of some rounds, as (15) has it."""
+    limits = needs_of(state)
+    step_size, promised = promise(state.setting(limits), steps, powers)
+    items = sequences(state.truth.d, steps)
+    measured, chance = progress_of_rounds(state, limits, items, step_size, rounds)
+    at = {"step_size": step_size, "tau": steps, "T": rounds, "P(G)": chance}
+    return compared((rounds - 1) * promised, measured, state, limits, **at)
+
+
+def start_readings(small, any_start, name, strength) -> Readings:
+    """Put cases for the two readings of "for some constants c_0, c" together."""
+    far, quantity = "any c_0 (c_0 = r/2 allows U = 0, V = 0)", "lhs/rhs"
+    return Readings(
+        [
+            Cases(small, quantity=quantity, name="c_0 small enough", strength=strength),
+            Cases(any_start, quantity=quantity, name=far),
+        ],
+        name=name,
+        phrase="for some constants c_0, c",
+    )
+
+
+def in_fractions(powers, *, rounds=1) -> Cases:
+    """Compare the promised fall of the loss with that of rounds enumerated without rounding.
+
+    They start from U = c U*, V = V*/c, with an error orthogonal to U*; singular values, c_z, k and
+    r are 1, and with c = 32 nothing leaves the event.
+    """
+    used = {name: model.whole(powers[name]) for name in ("c_power", "limit_power")}
+    promised, actual = sides(**used, rounds=rounds)
+    at = {"d": 16, "k": 1, "r": 1, "c": 32.032, "mu": 2048, "T": rounds, "C": 1, "tau": 1}
+    quantity = "promised fall of the loss over the actual one"
+    name, case = f"{rounds} round(s) in fractions, c = 32", (promised / actual, 1, at)
+    return Cases([case], quantity=quantity, name=name, strength=proof_of(powers))
+
+
+# Rounds in which the loss falls as slowly as the event of Definition 3.1 allows, in fractions.
+
+CLIENTS = ((1, 1, 1), (1, -1, 1), (1, 1, -1), (1, -1, -1))  # orthogonal columns
+
+
+class Slow(NamedTuple):
+    """How unbalanced factors are, sigma_1/sigma_r, and c_z, a square."""
+
+    c: int
+    condition: int
+    c_z: int
+
+
+#: Where powers show: at 1.05 times the rate that is possible, or less.
+CORNERS = (
+    Slow(1, 1, 1), Slow(2**40, 1, 1), Slow(1, 2**80, 1), Slow(1, 1, 2**20),
+    Slow(2**40, 2**80, 2**10),
+)  # fmt: skip
+
+
+def slow_start(at: Slow) -> tuple[list, list]:
+    """Return U (2, 2) and V (3, 2), M* having the diagonal 1, 1/condition.
+
+    V's second column has the norm c; its error is outside of the first two directions, and so small
+    that it moves U by less.
+    """
+    weak, one, zero = Fraction(1, at.condition), Fraction(1), Fraction(0)
+    U = [[one, zero], [zero, weak / at.c]]
+    return U, [[one, zero], [zero, Fraction(at.c)], [zero, weak / (1000 * at.c)]]
+
+
+def residuals(U, V, z, weak):
+    """Return a client's V'z and its E z."""
+    v = [sum(V[j][a] * z[j] for j in range(3)) for a in range(2)]
+    stars = z[0], weak * z[1]
+    return v, [U[i][0] * v[0] + U[i][1] * v[1] - star for i, star in enumerate(stars)]
+
+
+def loss_of(U, V, Z, weak) -> Fraction:
+    """Return the mean of the clients' losses."""
+    return sum((x**2 for z in Z for x in residuals(U, V, z, weak)[1]), Fraction(0)) / 2 / len(Z)
+
+
+def ends(U, V, Z, weak, eta):
+    """Yield factors after a step of each client on each item."""
+    for z in Z:
+        v, errors = residuals(U, V, z, weak)
+        for item, error in enumerate(errors):
+            x, u = eta * error, U[item]
+            row = [entry - x * v[a] for a, entry in enumerate(u)]
+            rows = [row if place == item else each for place, each in enumerate(U)]
+            yield rows, [[w - x * z[j] * u[a] for a, w in enumerate(V[j])] for j in range(3)]
+
+
+def slow_falls(at: Slow, promise, *, rounds: int = 1):
+    """Return the promised fall of L over the one that comes, at the largest step size, and 1.
+
+    ``promise(setting)`` returns that step size and the fall in a round; T rounds have T - 1 of
+    them. Nothing leaves the event, as steps are short: norms are those of V, c or a little more.
+    """
+    weak, root = Fraction(1, at.condition), round(at.c_z**0.5)
+    Z = [(*z[:2], Fraction(z[2], root)) for z in CLIENTS]
+    setting = theory.Setting(
+        d=2, p=3, k=2, smallest=float(weak), c=1.001 * at.c, mu=2.1, c_z=float(at.c_z)
+    )
+    step_size, promised = promise(setting)
+    found = [slow_start(at)]
+    first = loss_of(*found[0], Z, weak)
+    for _ in range(rounds):
+        found = [after for end in found for after in ends(*end, Z, weak, Fraction(step_size))]
+    last = sum((loss_of(*end, Z, weak) for end in found), Fraction(0)) / len(found)
+    fall = float(1 - last / first)
+    ratio = max(1, rounds - 1) * promised / fall if fall > 0.0 else np.inf
+    instance = {**at._asdict(), "d": 2, "k": 3, "r": 2, "M": 4, "mu": 2.1, "T": rounds}
+    return ratio, 1.0, instance
+
+
+def slowest(powers, *, name: str, rounds: int = 1) -> Cases:
+    """Compare at all corners."""
+    cases = [slow_falls(at, lambda s: promise(s, 1, powers), rounds=rounds) for at in CORNERS]
+    quantity = "promised over measured fall of L"
+    return Cases(cases, quantity=quantity, name=name, strength=proof_of(powers))
+
+
+# The lemma.
+
+
+def at_limits(powers, sizes=(1,)):
+    """Yield cases at factors as unbalanced as their norms allow, side information weakest."""
+    norms, conditions, scales = (16, 8, 4, 2, 1), (1, 2, 4, 8), (1, 4, 16, 64)
+    for c, condition, c_z, steps in product(norms, conditions, scales, sizes):
+        state = model.unbalanced(float(c), float(condition), c_z=float(c_z))
+        yield from one_round(state, sequences(8, steps), 1, 1.0, powers)
+
+
+def near_the_truth(budget, rng, powers, near):
+    """Yield cases at random states with L <= sigma_r^2/(near c_z^2)."""
+    for _ in range(budget(120, 1500, 6000)):
+        p, d = int(rng.integers(1, 4)), int(rng.choice([2, 3, 4]))
+        state = model.drawn(
+            rng, n=p + int(rng.integers(0, 3)), d=d, p=p, k=int(rng.integers(1, min(d, p) + 1)),
+            side=rng.choice(["gaussian", "unit", "isometric"]),
+            error=10.0 ** rng.uniform(-3, -0.5), tilt=2.0 ** rng.uniform(-4, 4),
+            condition=10.0 ** rng.uniform(0, 1.5),
+        )  # fmt: skip
+        c_z, least = theory.scaling(state.truth.Z).c_z, state.truth.singular_values[-1]
+        if np.isfinite(c_z) and state.loss <= (least / c_z) ** 2 / near:
+            items, share = sequences(d, int(rng.integers(1, 4))), 10.0 ** rng.uniform(-2, 0)
+            yield from one_round(state, items, int(rng.integers(1, 3)), share, powers)
+
+
+def at_the_edge(powers):
+    """Yield cases at states from which every other item leads out of the event."""
+    for c, d in product((1.0, 2.0, 8.0), (2, 8)):
+        state, limits = model.edge(d, c=c)
+        yield from one_round(state, sequences(d, 1), 1, 1.0, powers, limits)
+
+
 @statement(
     "perfedsi.lemmaC11",
     place="Lemma C.11, (56)-(62)",
-    hypotheses=ROUNDS,
+    hypotheses=model.ROUNDS,
     latex=r"\eta \le \frac{\sigma_r}{132k^{3/2}r\tau\mu^2\sigma_1^2c^5c_z^4} \Rightarrow"
     r" E_t[\mathcal L(U_{t+1}, V_{t+1})1_{\mathcal G_{t,\tau}}] \le \Big(1 -"
     r" \frac{\eta\tau\sigma_r}{2cc_z^3d}\Big)\mathcal L(U_t, V_t)1_{\mathcal G_{t,0}}",
@@ -240,123 +256,76 @@ def proof_of(powers) -> str:
     negative_control={"c_power": 0.0},
 )
 def lemma_c11(
-    budget,
-    rng,
-    *,
-    c_power=1.0,
-    condition_power=0.0,
-    limit_power=5.0,
-    c_z_power=3.0,
-    rate=0.5,
-    limit=132.0,
-    near=32.0,
-    orders=True,
-):
+    budget, rng, *, c_power=1.0, condition_power=0.0, limit_power=5.0, c_z_power=3.0, rate=0.5,
+    limit=132.0, near=32.0,
+):  # fmt: skip
     """Enumerate a round; powers are those of 1/c and sigma_r/sigma_1, and of 1/c in eta.
 
-    132 stands in eta, 32 in how near random states are to the truth. With orders also how progress
-    goes with c_z, d, eta and tau, of which (56) is a bound.
+    132 stands in eta, 32 in how near random states are to the truth.
     """
     powers = {
-        "c_power": c_power,
-        "condition_power": condition_power,
-        "limit_power": limit_power,
-        "c_z_power": c_z_power,
-        "rate": rate,
-        "limit": limit,
-    }
-    limits = _at_limits(powers, budget)
-    yield start_readings(limits, _at_the_saddle(powers), "c_0", proof_of(powers))
-    yield in_fractions(sides, powers)
-    yield _at_random(budget, rng, powers, near)
-    yield _at_the_edge(powers)
-    yield _slowest.corners(
-        lambda setting: promise(setting, 1, powers),
-        name="slowest rounds, in fractions",
-        strength=proof_of(powers),
+        "c_power": c_power, "condition_power": condition_power, "limit_power": limit_power,
+        "c_z_power": c_z_power, "rate": rate, "limit": limit,
+    }  # fmt: skip
+    options: dict[str, Any] = {"quantity": "lhs/rhs", "strength": proof_of(powers)}
+    # Inside the event with c = mu = 1 and c_0 = r/2.
+    states = [model.saddle(k) for k in (1, 2)]
+    far = [
+        case
+        for state in states
+        for case in one_round(state, sequences(8, 1), 1, 1.0, powers, needs_of(state))
+    ]
+    yield start_readings(at_limits(powers, budget((1,), (1, 2))), far, "c_0", proof_of(powers))
+    yield in_fractions(powers)
+    cases = near_the_truth(budget, rng, powers, near)
+    yield Cases(cases, name="random states near the truth", **options)
+    yield Cases(at_the_edge(powers), name="edge of the event", **options)
+    yield slowest(powers, name="slowest rounds, in fractions")
+    enough = (
+        power
+        for power in (0, 1, 2, 3)
+        if all(ratio <= 1.0 for ratio, *_ in at_limits(powers | {"c_z_power": power}))
     )
-    state, steps, taus = _states.alike(4, 8), (1e-6, 1e-5, 1e-4, 1e-3), (1, 2, 3)
-    along_d = [_measured(_states.alike(4, d), 1e-4, 1) for d in _DIMENSIONS]
-    if orders:
-        yield _along_scales(c_z_power)
-        yield power_of("progress", "d", _DIMENSIONS, along_d, -1.0)
-        along_eta = [_measured(state, size, 1) for size in steps]
-        yield power_of("progress", "eta", steps, along_eta, 1.0)
-        yield power_of("progress", "tau", taus, [_measured(state, 1e-4, tau) for tau in taus], 1.0)
-    limit = theory.step_size_limit(state.setting(_start(state)), 1)
-    yield Fact("fall of L in a round over eta tau/d, balanced", along_d[0] * _DIMENSIONS[0] / 1e-4)
-    yield Fact(
-        "step size where progress ends, over the largest stated",
-        _largest_useful(state) / limit,
-        value_is=LOWER,
-    )
-    yield Fact("least power of c_z that suffices", _least_power(powers))
-    yield Fact("(58)'s sum over s over tau |grad L|, tau = 3", _double_sum(state, 3))
-
-
-_LIMIT = r"\eta \le \frac{\sigma_r^2}{132k^{3/2}r\tau\mu^2\sigma_1^3c^7c_z^4},\ "
-_NEAR = r"\mathcal L(U_t, V_t) \le \frac{\sigma_r^2}{32c_z^2}"
+    yield Fact("least power of c_z that suffices", next(enough, "none"))
 
 
 lemma_c11.corrected(
     "perfedsi.lemmaC11.corrected",
-    latex=_LIMIT + _NEAR + r" \Rightarrow"
+    latex=r"\eta \le \frac{\sigma_r^2}{132k^{3/2}r\tau\mu^2\sigma_1^3c^7c_z^4},\ "
+    r"\mathcal L(U_t, V_t) \le \frac{\sigma_r^2}{32c_z^2} \Rightarrow"
     r" E_t[\mathcal L(U_{t+1}, V_{t+1})1_{\mathcal G_{t,\tau}}] \le \Big(1 -"
     r" \frac{\eta\tau\sigma_r^2}{2c^2\sigma_1c_z^3d}\Big)\mathcal L(U_t, V_t)1_{\mathcal G_{t,0}}",
     plain="In each round near the truth, the loss decreases in expectation by a factor set by "
     "sigma_r^2/(c^2 sigma_1).",
-    constants=CORRECTED | {"orders": False},
+    constants=CORRECTED,
     negative_control={"c_z_power": 0.0},
     stronger=STRONGER | {"near": -1},
 )
 
 
-def _starts_of_runs(budget):
+# The induction.
+
+
+def starts_of_runs(budget):
     """Yield states, and numbers of steps and rounds: c, condition, rank, c_z, d, tau, and c_0."""
     for c in (32.0, 16.0, 4.0, 1.0):
-        yield _states.unbalanced(c, 1.0, d=2, k=1, p=2), 1, budget(4, 5)
-        yield _states.alike(1, 2, size=c), 1, budget(4, 5)
+        yield model.unbalanced(c, 1.0, d=2, k=1, p=2), 1, budget(4, 5)
+        yield model.alike(1, 2, size=c), 1, budget(4, 5)
     for c in (16.0, 4.0, 1.0):
         for condition, c_z in ((1.0, 1.0), (16.0, 1.0), (1.0, 16.0), (4.0, 4.0)):
-            yield _states.unbalanced(c, condition, d=2, p=4, c_z=c_z), 1, budget(3, 4)
-            yield _states.unbalanced(c, condition, d=4, k=1, p=2, c_z=c_z), 1, budget(2, 4)
-            yield _states.unbalanced(c, condition, d=4, p=4, c_z=c_z), budget(1, 2), 2
+            yield model.unbalanced(c, condition, d=2, p=4, c_z=c_z), 1, budget(3, 4)
+            yield model.unbalanced(c, condition, d=4, k=1, p=2, c_z=c_z), 1, budget(2, 4)
+            yield model.unbalanced(c, condition, d=4, p=4, c_z=c_z), budget(1, 2), 2
             # L near c_0 sigma_r^2, c_0 = 1/(32 c c_z^2), c at least 1
             error = c**2 / np.sqrt(16.0 * c * c_z)
-            yield _states.unbalanced(c, condition, d=2, p=4, c_z=c_z, error=0.9 * error), 1, 3
-        yield _states.alike(1, 2, size=c, error=0.9 / np.sqrt(16.0 * c)), 1, 4
-
-
-def _some_rounds(state, steps, rounds, powers):
-    """Return a case for `exact_cases` on (15): promised over measured progress of some rounds."""
-    limits = _start(state)
-    setting = state.setting(limits)
-    step_size, promised = promise(setting, steps, powers)
-    promised *= rounds - 1
-    measured, chance = progress_of_rounds(
-        state, limits, sequences(state.truth.d, steps), step_size, rounds
-    )
-    at = {
-        **plain(state),
-        "step_size": step_size,
-        "tau": steps,
-        "c": limits.c,
-        "mu": setting.mu,
-        "c_z": setting.c_z,
-        "L_0/sigma_r^2": state.loss / setting.smallest**2,
-        "T": rounds,
-        "P(G)": chance,
-        "1 - E[L_T]/L_0": measured,
-        "promised": promised,
-    }
-    return promised / measured if measured > 0.0 else np.inf, 1.0, at, True
+            yield model.unbalanced(c, condition, d=2, p=4, c_z=c_z, error=0.9 * error), 1, 3
+        yield model.alike(1, 2, size=c, error=0.9 / np.sqrt(16.0 * c)), 1, 4
 
 
 def enumerated_rounds(budget, powers, display="(15)") -> Readings:
     """Compare (15) or (6), with T, after a few rounds from states near the truth and the saddle."""
     near = [
-        _some_rounds(state, steps, rounds, powers)
-        for state, steps, rounds in _starts_of_runs(budget)
+        some_rounds(state, steps, rounds, powers) for state, steps, rounds in starts_of_runs(budget)
     ]
-    far = [_some_rounds(_states.saddle(k), 1, 2, powers) for k in (1, 2)]
+    far = [some_rounds(model.saddle(k), 1, 2, powers) for k in (1, 2)]
     return start_readings(near, far, f"{display} after some rounds", proof_of(powers))

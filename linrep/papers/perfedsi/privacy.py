@@ -1,19 +1,18 @@
 """Section 3 and Remark C.2: what a client's update shows of its side information and ratings."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
+from numpy.linalg import norm
 
-from linrep.claims import Cases, Fact, Frequency, Identity, Paired, statement
+from linrep.claims import Cases, Frequency, Identity, Paired, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.perfedsi._hypotheses import NORMALIZED
 from linrep.papers.perfedsi.counterexamples.privacy import sides
+from linrep.papers.perfedsi.model import NORMALIZED
 from linrep.problems import SideInformationCompletion
 
-_STEP = 0.1
-_NOISES = (0.01, 0.1, 1.0, 10.0)  # over the size of V's move
+STEP = 0.1
+NOISES = (0.01, 0.1, 1.0)  # over the size of V's move
 
 
 class Update(NamedTuple):
@@ -29,7 +28,7 @@ class Update(NamedTuple):
     star: np.ndarray
 
 
-def _update(rng, steps=1, *, side="unit", n=40, d=30, p=6, k=3) -> Update:
+def update_of(rng, steps=1, *, side="unit", n=40, d=30, p=6, k=3) -> Update:
     """Return the update of a client, with side information of norm 1 as in Appendix C.4."""
     truth = SideInformationCompletion.random(n=n, d=d, p=p, k=k, side=side, rng=rng)
     U, V = rng.standard_normal((d, k)) / np.sqrt(d), rng.standard_normal((p, k)) / np.sqrt(p)
@@ -39,44 +38,41 @@ def _update(rng, steps=1, *, side="unit", n=40, d=30, p=6, k=3) -> Update:
     for item, rating in zip(items, ratings, strict=True):
         u, v = after_U[item].copy(), after_V.T @ z
         residual = u @ v - rating
-        after_U[item] -= _STEP * residual * v
-        after_V -= _STEP * residual * np.outer(z, u)
+        after_U[item] -= STEP * residual * v
+        after_V -= STEP * residual * np.outer(z, u)
     return Update(U, V, after_U, after_V, z, items, ratings, truth.M)
 
 
-def _noisy(update, noise, rng, on="V") -> Update:
+def noisy(update, noise, rng, on="V") -> Update:
     """Add normal noise to what is sent of V, or of U, of a size relative to V's move."""
-    size = noise * np.linalg.norm(update.after_V - update.V) / np.sqrt(update.V.size)
+    size = noise * norm(update.after_V - update.V) / np.sqrt(update.V.size)
     sent = getattr(update, f"after_{on}")
     return update._replace(**{f"after_{on}": sent + size * rng.standard_normal(sent.shape)})
 
 
-def _read(update, star=None):
+def read(update, star=None):
     """Return item, side information and rating from one step, up to a common sign.
 
     V's move is eta rho z u', u being the item's row: V's move times u/|u|^2 is eta rho z. With M*
     the residual rho = (u'V' - M*_i) z gives its square; without, z is of norm 1.
     """
-    item = int(np.argmax(np.linalg.norm(update.after_U - update.U, axis=1)))
+    item = int(np.argmax(norm(update.after_U - update.U, axis=1)))
     u = update.U[item]
-    found = (update.V - update.after_V) @ u / (_STEP * (u @ u))
-    if star is None:
-        residual = np.linalg.norm(found)
-    else:
-        residual = np.sqrt(abs((u @ update.V.T - star[item]) @ found))
+    found = (update.V - update.after_V) @ u / (STEP * (u @ u))
+    square = (u @ update.V.T - star[item]) @ found if star is not None else found @ found
+    residual = np.sqrt(abs(square))
     z = found / residual
     return item, z, u @ update.V.T @ z - residual
 
 
-def _direction(update):
+def direction(update):
     """Return the leading left singular vector of V's move."""
     return np.linalg.svd(update.V - update.after_V)[0][:, 0]
 
 
-def _error(found, expected) -> float:
+def apart(found, expected) -> float:
     """Return the distance of two vectors or numbers, of either sign, relative to the second."""
-    size = float(np.linalg.norm(expected))
-    return min(float(np.linalg.norm(found - sign * expected)) for sign in (1.0, -1.0)) / size
+    return min(float(norm(found - sign * expected)) for sign in (1.0, -1.0)) / float(norm(expected))
 
 
 @statement(
@@ -95,33 +91,22 @@ def privacy(budget, rng, *, noise=0.0):
     The sign is left open: (z, y) and (-z, -y) give the same update. "Cannot" is read as: within a
     tenth of the truth in at most one update of ten. Five steps show the direction of z_m.
     """
-    found = {"z_m, tau = 1": 0, "M* z_m, tau = 1": 0, "direction of z_m, tau = 5": 0}
-    count = budget(200, 2000)
+    errors, count = [], budget(200, 2000)
     for _ in range(count):
-        one, five = (_noisy(_update(rng, s, side="gaussian"), noise, rng) for s in (1, 5))
-        _, z, _ = _read(one, one.star)
-        errors = (
-            _error(z, one.z),
-            _error(one.star @ z, one.star @ one.z),
-            _error(_direction(five), five.z / np.linalg.norm(five.z)),
-        )
-        for name, error in zip(found, errors, strict=True):
-            found[name] += error < 0.1
-    for name, times in found.items():
-        yield Frequency(
-            times,
-            count,
-            0.1,
-            quantity="share of updates that give it away",
-            name=name,
-            setting={"d": 30, "M": 40, "k": 6, "r": 3, "noise": noise},
-        )
+        one, five = (noisy(update_of(rng, s, side="gaussian"), noise, rng) for s in (1, 5))
+        z = read(one, one.star)[1]
+        ratings = apart(one.star @ z, one.star @ one.z)
+        errors.append((apart(z, one.z), ratings, apart(direction(five), five.z / norm(five.z))))
+    at = {"d": 30, "M": 40, "k": 6, "r": 3, "noise": noise}
+    quantity = "share of updates that give it away"
+    times = np.sum(np.array(errors) < 0.1, axis=0)
+    names = ("z_m, tau = 1", "M* z_m, tau = 1", "direction of z_m, tau = 5")
+    for name, found in zip(names, times, strict=True):
+        yield Frequency(int(found), count, 0.1, quantity=quantity, name=name, setting=at)
     if noise == 0.0:
-        yield Cases(
-            [(*sides(), {"z": ["1/3", "2/3", "2/3"], "item": 3, "tau": 1, "r": 1})],
-            quantity="answers that leave z open",
-            name="one step in fractions: z is not found, up to its sign",
-        )
+        case = (*sides(), {"z": ["1/3", "2/3", "2/3"], "item": 3, "tau": 1, "r": 1})
+        name = "one step in fractions: z is not found, up to its sign"
+        yield Cases([case], quantity="answers that leave z open", name=name)
 
 
 @statement(
@@ -137,31 +122,27 @@ def privacy(budget, rng, *, noise=0.0):
 )
 def privacy_corrected(budget, rng, *, noise=0.0):
     """Reconstruct all of it, and the direction of z_m and the items from five steps."""
-    cases: dict[str, list] = {
-        "item, tau = 1": [],
-        "z_m, tau = 1": [],
-        "rating, tau = 1": [],
-        "direction of z_m, tau = 5": [],
-        "items, tau = 5": [],
-    }
+    names = (
+        "item, tau = 1", "z_m, tau = 1", "rating, tau = 1", "direction of z_m, tau = 5",
+        "items, tau = 5",
+    )  # fmt: skip
+    found = []
     for _ in range(budget(50, 500)):
-        one, five = (_noisy(_update(rng, steps), noise, rng) for steps in (1, 5))
-        item, z, rating = _read(one)
+        one, five = (noisy(update_of(rng, steps), noise, rng) for steps in (1, 5))
+        item, z, rating = read(one)
         seen = np.flatnonzero(np.any(five.after_U != five.U, axis=1))
-        for name, deviation in zip(
-            cases,
+        found.append(
             (
                 float(item != one.items[0]),
-                _error(z, one.z),
-                _error(np.array([rating]), one.ratings) * min(1.0, abs(one.ratings[0])),
-                _error(_direction(five), five.z),
+                apart(z, one.z),
+                apart(np.array([rating]), one.ratings) * min(1.0, abs(one.ratings[0])),
+                apart(direction(five), five.z),
                 float(set(seen) != set(five.items)),
-            ),
-            strict=True,
-        ):
-            cases[name].append((deviation, {"noise": noise}))
-    for name, deviations in cases.items():
-        yield Identity(deviations, 1e-6, name=name, strength=PROVED)
+            )
+        )
+    for name, deviations in zip(names, zip(*found, strict=True), strict=True):
+        cases = [(deviation, {"noise": noise}) for deviation in deviations]
+        yield Identity(cases, 1e-6, name=name, strength=PROVED)
 
 
 @statement(
@@ -174,25 +155,13 @@ def privacy_corrected(budget, rng, *, noise=0.0):
 )
 def remark_c2(budget, rng, *, on="V"):
     """Compare the errors of the direction of z_m, from one update, at growing noise."""
-    count = budget(60, 400)
-    updates = [_update(rng, 5) for _ in range(count)]
+    updates = [update_of(rng, 5) for _ in range(budget(60, 400))]
     errors = [
         # Rounding is no information.
-        [1e-6 + _error(_direction(_noisy(update, noise, rng, on)), update.z) for update in updates]
-        for noise in (0.0, *_NOISES[:3])
+        [1e-6 + apart(direction(noisy(update, noise, rng, on)), update.z) for update in updates]
+        for noise in (0.0, *NOISES)
     ]
-    for noise, less, more in zip(_NOISES, errors, errors[1:], strict=False):
-        yield Paired(
-            less,
-            more,
-            quantity="median ratio of the errors of z_m's direction",
-            name=f"noise {noise:g} of the move, against less",
-        )
-    last = [_noisy(_update(rng), _NOISES[-1], rng) for _ in range(20)]
-    # U's move of one step is e_i (V'z)': r of z_m's numbers, up to a factor, without noise.
-    left = []
-    for update in last:
-        move = (update.after_U - update.U)[update.items[0]]
-        head = update.V.T @ update.z
-        left.append(_error(move / np.linalg.norm(move), head / np.linalg.norm(head)))
-    yield Fact("largest error of V'z_m's direction from U's move, noise on V 10 times", max(left))
+    quantity = "median ratio of the errors of z_m's direction"
+    for noise, less, more in zip(NOISES, errors, errors[1:], strict=False):
+        name = f"noise {noise:g} of the move, against less"
+        yield Paired(less, more, quantity=quantity, name=name)

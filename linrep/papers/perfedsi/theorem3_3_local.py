@@ -1,20 +1,38 @@
 """Theorem 3.3 near the truth without an event: what is proved here beside the paper."""
 
-from __future__ import annotations
-
+from fractions import Fraction
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 import linrep as lr
-from linrep.claims import Cases, Fact, Frequency, statement
+from linrep.claims import Cases, Frequency, statement
 from linrep.claims.evidence import PROVED
+from linrep.claims.laws import Open, Region, at_most, lines
 from linrep.claims.measurements import Array
-from linrep.papers.perfedsi._hypotheses import ASSUMPTION_3_2, FRESH, NEAR, RANK
-from linrep.papers.perfedsi._states import drawn, unbalanced
+from linrep.papers.perfedsi.model import ASSUMPTION_3_2, FRESH, NEAR, RANK, drawn, unbalanced
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import State, Walks, sequences
+
+
+@lines(
+    "perfedsi.theorem3.3.local",
+    Region(
+        c_z=(1, None),
+        k=(1, None),
+        sigma=(Open(0), None),
+        square=lambda c_z, k, sigma, *, reach=24: (0, sigma / (reach**2 * c_z**2 * k)),
+    ),
+    steps=["a round: what residuals take off less what q adds"],
+)
+def a_round(c_z, k, sigma, square, *, rate=1):
+    """Over eta tau/d; sigma is sigma_r, the square that of R or less."""
+    taken = Fraction(7, 4) * Fraction(49, 64) * Fraction(43, 48) ** 2 * sigma / c_z
+    added = 2 * Fraction(1004, 1000) ** 2 * k * c_z * square
+    name = "a round: what residuals take off less what q adds"
+    return {name: at_most(rate * sigma / c_z, taken - added)}
 
 
 class Near(NamedTuple):
@@ -43,26 +61,22 @@ def across(truth: SideInformationCompletion, in_U: Array, in_V: Array) -> tuple[
 
     They are U* K, V* inv(K'): the tangent space has U* Y, -V* Y'.
     """
-    size = (truth.d + truth.p) * truth.k
-    columns = []
-    for unit in np.eye(truth.k**2).reshape(-1, truth.k, truth.k):
-        columns.append(np.vstack([truth.U @ unit, -truth.V @ unit.T]).ravel())
-    frame, _ = np.linalg.qr(np.reshape(columns, (-1, size)).T)
+    units = np.eye(truth.k**2).reshape(-1, truth.k, truth.k)
+    columns = [np.vstack([truth.U @ Y, -truth.V @ Y.T]).ravel() for Y in units]
+    frame, _ = np.linalg.qr(np.transpose(columns))
     both = np.vstack([in_U, in_V]).ravel()
     rest = (both - frame @ (frame.T @ both)).reshape(-1, truth.k)
     return rest[: truth.d], rest[truth.d :]
 
 
-def _balanced(truth: SideInformationCompletion) -> SideInformationCompletion:
+def balanced(truth: SideInformationCompletion) -> SideInformationCompletion:
     """Return a truth with balanced factors."""
     left, values, right = np.linalg.svd(truth.M, full_matrices=False)
-    roots = np.sqrt(values[: truth.k])
-    return SideInformationCompletion(
-        left[:, : truth.k] * roots, right[: truth.k].T * roots, truth.Z
-    )
+    k, roots = truth.k, np.sqrt(values[: truth.k])
+    return SideInformationCompletion(left[:, :k] * roots, right[:k].T * roots, truth.Z)
 
 
-def _beside(truth: SideInformationCompletion, distance: float, rng) -> SideInformationCompletion:
+def beside(truth: SideInformationCompletion, distance: float, rng) -> SideInformationCompletion:
     """Return the truth with other factors of M*, at most so far from its own."""
     turn = rng.standard_normal((truth.k, truth.k))
     turn *= 0.4 * distance / np.linalg.norm(turn) / np.sqrt(truth.singular_values[0])
@@ -70,7 +84,7 @@ def _beside(truth: SideInformationCompletion, distance: float, rng) -> SideInfor
     return SideInformationCompletion(truth.U @ K, truth.V @ np.linalg.inv(K).T, truth.Z)
 
 
-def _round(truth, change, tau, participants, share_of, constants):
+def a_round_of(truth, change, tau, participants, share_of, constants):
     """Return what a round takes off and how far it moves, both beside what is promised."""
     near = promised(truth, tau, **constants)
     in_U, in_V = across(truth, *change)
@@ -93,17 +107,16 @@ def _round(truth, change, tau, participants, share_of, constants):
     return (near.share, fall, at), (moved, near.move, at)
 
 
-def _slow():
+def slow():
     """Yield truths with the change that gradients see least: beyond V*, with little of Z there."""
-    for c_z in (1.0, 4.0, 16.0):
-        for condition in (1.0, 4.0, 16.0):
-            truth = _balanced(unbalanced(1.0, condition, d=4, p=4, c_z=c_z).truth)
-            in_V = np.zeros_like(truth.V)
-            in_V[2, -1] = 1.0
-            yield truth, (np.zeros_like(truth.U), in_V)
+    for c_z, condition in product((1.0, 4.0, 16.0), (1.0, 4.0, 16.0)):
+        truth = balanced(unbalanced(1.0, condition, d=4, p=4, c_z=c_z).truth)
+        in_V = np.zeros_like(truth.V)
+        in_V[2, -1] = 1.0
+        yield truth, (np.zeros_like(truth.U), in_V)
 
 
-def _random(count, rng):
+def at_random(count, rng):
     """Yield truths and changes at random."""
     for _ in range(count):
         d, p = (int(rng.integers(1, 5)) for _ in range(2))
@@ -117,24 +130,21 @@ def _random(count, rng):
             yield truth, change
 
 
-def _leave(truth, near, start, rounds, runs, rng) -> int:
-    """Return how many runs are outside of the ball at one of 20 times."""
-    left = 0
-    for _ in range(runs):
-        change = [rng.standard_normal(F.shape) for F in (truth.U, truth.V)]
-        scale = start / np.sqrt(sum(np.sum(part**2) for part in change))
-        at = tuple(F + scale * part for F, part in zip((truth.U, truth.V), change, strict=True))
-        farthest = 0.0
-        for _ in range(20):
-            end = lr.perfedsi(
-                truth, step_size=near.step_size, local_steps=1, rounds=rounds // 20, start=at,
-                record=rounds // 20, rng=rng,
-            ).state  # fmt: skip
-            at = end["U"], end["V"]
-            off = sum(np.sum((A - F) ** 2) for A, F in zip(at, (truth.U, truth.V), strict=True))
-            farthest = max(farthest, float(np.sqrt(off)))
-        left += farthest > near.radius
-    return left
+def leaves(truth, near, start, rounds, rng) -> bool:
+    """Tell whether a run is outside of the ball at one of 20 times."""
+    change = [rng.standard_normal(F.shape) for F in (truth.U, truth.V)]
+    scale = start / np.sqrt(sum(np.sum(part**2) for part in change))
+    at = tuple(F + scale * part for F, part in zip((truth.U, truth.V), change, strict=True))
+    farthest = 0.0
+    for _ in range(20):
+        end = lr.perfedsi(
+            truth, step_size=near.step_size, local_steps=1, rounds=rounds // 20, start=at,
+            record=rounds // 20, rng=rng,
+        ).state  # fmt: skip
+        at = end["U"], end["V"]
+        off = sum(np.sum((A - F) ** 2) for A, F in zip(at, (truth.U, truth.V), strict=True))
+        farthest = max(farthest, float(np.sqrt(off)))
+    return farthest > near.radius
 
 
 @statement(
@@ -164,24 +174,24 @@ def theorem_3_3_local(budget, rng, *, rate=1.0, limit=21.0, reach=24.0):
     """
     constants = {"rate": rate, "limit": limit, "reach": reach}
     proof = PROVED if rate <= 1.0 and limit >= 21.0 and reach >= 24.0 else ""
-    groups = {"slow directions": list(_slow()), "random": _random(budget(60, 400, 2000), rng)}
     moves = []
-    for name, group in groups.items():
+    for name, group in (
+        ("slow directions", slow()), ("random", at_random(budget(60, 400, 2000), rng)),
+    ):  # fmt: skip
         falls = []
         for number, (truth, change) in enumerate(group):
             near = promised(truth, 1, **constants)
-            other = _beside(truth, near.radius, rng) if number % 2 else truth
+            other = beside(truth, near.radius, rng) if number % 2 else truth
             for tau, participants, part in ((1, 1, 1.0), (3, 1, 1.0), (2, 3, 0.01)):
-                fall, move = _round(other, change, tau, participants, part, constants)
+                fall, move = a_round_of(other, change, tau, participants, part, constants)
                 falls.append(fall)
                 moves.append(move)
         yield Cases(falls, quantity="share of D that a round takes off", name=name, strength=proof)
-    yield Cases(moves, quantity="mean move of a round over its distance", name="moves",
-                strength=proof)  # fmt: skip
+    quantity = "mean move of a round over its distance"
+    yield Cases(moves, quantity=quantity, name="moves", strength=proof)
     truth = SideInformationCompletion.random(n=6, d=3, p=2, k=1, side="isometric", rng=rng)
     near, runs = promised(truth, 1, **constants), budget(60, 200, 800)
     start, rounds = 0.25 / near.leaving, 20 * int(0.3 / near.share)
-    left = _leave(truth, near, start, rounds, runs, rng)
-    yield Frequency(left, runs, 0.25, name="runs outside of the ball", strength=proof,
-                    setting={"epsilon": start, "R": near.radius, "rounds": rounds})  # fmt: skip
-    yield Fact("step allowed, d = 3, k = 2, r = 1", near.step_size)
+    left = sum(leaves(truth, near, start, rounds, rng) for _ in range(runs))
+    at = {"epsilon": start, "R": near.radius, "rounds": rounds}
+    yield Frequency(left, runs, 0.25, name="runs outside of the ball", strength=proof, setting=at)

@@ -1,8 +1,9 @@
-"""Rounds of many runs at once, with the local iterates of every client."""
+"""Rounds of many runs at once, with the local iterates of every client, and what they need."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -99,19 +100,6 @@ def start(kind: str, truth: SideInformationCompletion, rng: np.random.Generator)
     return (2.0 * U, V / 2.0) if kind == "unbalanced" else (U, V)
 
 
-class Needs(NamedTuple):
-    """The least constants of Definition 3.1, and L at the round's start.
-
-    All of shape (rounds, tau + 1, R): at every local iterate, the largest over the clients.
-    """
-
-    norms: Array
-    loss: Array
-    rows: Array
-    errors: Array
-    level: Array
-
-
 def play(
     runs: Runs,
     rng: np.random.Generator,
@@ -121,10 +109,11 @@ def play(
     participants: int,
     local_steps: int,
     every: int = 1,
-) -> tuple[Runs, Needs]:
+) -> tuple[Runs, theory.Regularity]:
     """Run so many rounds; return where they end, and what all local iterates need, c_0 infinite.
 
-    Needs are those of every so many rounds; in the others only participants walk.
+    Needs are those of every so many rounds, the largest over the clients, of shape (rounds, tau +
+    1, R); in the other rounds only participants walk.
     """
     n, needs = runs.Z.shape[1], []
     for place in range(rounds):
@@ -138,20 +127,88 @@ def play(
         found = []
         for U, V in walk(runs, who, items, step_size):
             about = runs.star_U, runs.star_V, Z, runs.values, U, V
-            found.append((*theory.local_regularity(*about, loss=level, c_0=np.inf).worst(), level))
+            found.append(theory.local_regularity(*about, loss=level, c_0=np.inf).worst())
         needs.append(found)
         runs = runs._replace(U=U[:, n:].mean(axis=1), V=V[:, n:].mean(axis=1))
-    return runs, Needs(*np.moveaxis(np.array(needs), 2, 0))
+    return runs, theory.Regularity(*np.moveaxis(np.array(needs), 2, 0))
 
 
-def flow(runs: Runs, step_size: float, steps: int) -> Iterator[Runs]:
-    """Yield the iterates of gradient descent on L: rounds in the limit of small step sizes."""
-    moments = runs.Z.swapaxes(1, 2) @ runs.Z / runs.Z.shape[1]
-    M = runs.star_U @ runs.star_V.swapaxes(1, 2)
-    for _ in range(steps + 1):
-        yield runs
-        left = (runs.U @ runs.V.swapaxes(1, 2) - M) @ moments
-        runs = runs._replace(
-            U=runs.U - step_size * left @ runs.V,
-            V=runs.V - step_size * left.swapaxes(1, 2) @ runs.U,
-        )
+# Runs, and the constants of Definition 3.1 that they need.
+
+STEPS = {"one-hot": 0.3, "unit": 0.3, "gaussian": 0.05, "isometric": 0.05}
+P, K, PARTICIPANTS = 4, 2, 4
+DECAY, LONGEST = 1e-6, 6000  # L over its start, which runs are followed to; most rounds
+
+
+def constants(needs: theory.Regularity, steps: int):
+    """Return the c and mu that every run needs up to each round looked at, shape (rounds, R).
+
+    Rows of U are bounded by the larger one of tau and r.
+    """
+    c = np.maximum(needs.norms, needs.loss)
+    mu = np.maximum(needs.rows * K / max(K, steps), needs.errors)
+    return [np.maximum.accumulate(each.max(axis=1)) for each in (c, mu)]
+
+
+def drawn_runs(side, d, n, kind, count, rng):
+    """Return truths of a design, and runs from a kind of start on each."""
+    p = n if side == "one-hot" else P
+    truths = [
+        SideInformationCompletion.random(n=n, d=d, p=p, k=K, side=side, rng=rng)
+        for _ in range(count)
+    ]
+    return truths, Runs.of(truths, [start(kind, truth, rng) for truth in truths])
+
+
+def designs(budget):
+    """Yield design, start, d, M, tau, rounds (0: until L is a millionth), runs, and rounds a look.
+
+    Looking at some rounds only makes G larger.
+    """
+    runs = budget(16, 30, 100)
+    if budget.name == "quick":
+        yield from (("unit", "near", d, 20, 5, 20, runs, 1) for d in (16, 64))
+        yield "gaussian", "random", 16, 20, 5, 20, runs, 1
+        yield from ((side, "near", 16, 20, 5, 0, runs, 10) for side in ("unit", "gaussian"))
+        return
+    for side, d, n, tau in product(("unit", "gaussian"), (16, 64), (20, 100), (1, 5)):
+        yield side, "near", d, n, tau, 60, runs, 1
+    for side, kind in (("unit", "unbalanced"), ("gaussian", "random"), ("unit", "random")):
+        yield from ((side, kind, d, 20, 5, 60, runs, 1) for d in (16, 64))
+    yield from (("isometric", kind, 16, 100, 5, 60, runs, 1) for kind in ("near", "random"))
+    yield "one-hot", "near", 16, 20, 5, 60, runs, 1
+    for side in ("unit", "gaussian"):
+        yield side, "near", 16, 20, 5, 0, runs, 4
+        yield side, "near", 64, 20, 5, 0, runs, 20
+
+
+def followed(runs, rng, *, rounds, every, **settings):
+    """Return what the iterates of so many rounds need, or of all until most have L <= DECAY L_0."""
+    if rounds:
+        return play(runs, rng, rounds=rounds, every=every, **settings)[1], rounds
+    first, found, count = runs.losses(), [], 0
+    while np.median(runs.losses() / first) > DECAY and count < LONGEST:
+        runs, needs = play(runs, rng, rounds=2 * every, every=every, **settings)
+        found.append(needs)
+        count += 2 * every
+    return theory.Regularity(*map(np.concatenate, zip(*found, strict=True))), count
+
+
+def played(budget, rng):
+    """Return a row per design: its name, the c and mu that its runs need, and those over rounds."""
+    rows = []
+    for side, kind, d, n, tau, rounds, count, every in designs(budget):
+        truths, runs = drawn_runs(side, d, n, kind, count, rng)
+        needs, count = followed(
+            runs, rng, rounds=rounds, every=every, step_size=STEPS[side],
+            participants=PARTICIPANTS, local_steps=tau,
+        )  # fmt: skip
+        running = constants(needs, tau)
+        far = "" if rounds else f", to L = {DECAY:g} L_0"
+        rows.append({
+            "group": f"{side}, {kind}{far}",
+            "cell": f"d = {d}, M = {n}, tau = {tau}, {count} rounds{far}",
+            "c": running[0][-1], "mu": running[1][-1], "truths": truths, "tau": tau,
+            "over rounds": (every, running) if far else None,
+        })  # fmt: skip
+    return rows

@@ -1,0 +1,444 @@
+"""Lemmas C.8 to C.10: how far gradients drift from the server's in a step, and in a round."""
+
+from fractions import Fraction
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.linalg import norm
+
+from linrep.claims import Cases, Identity, Readings, Search, Together, statement
+from linrep.claims.deviations import identities
+from linrep.claims.evidence import PROVED
+from linrep.claims.instances import search_instances
+from linrep.claims.laws import Region, Root, at_most, lines
+from linrep.claims.quantities import LOWER, UPPER
+from linrep.papers.perfedsi import model
+from linrep.papers.perfedsi.counterexamples.lemmac8_indicators import sides as sides_of_means
+from linrep.papers.perfedsi.counterexamples.lemmac10 import sides as sides_of_C10
+from linrep.theory import perfedsi as theory
+from linrep.theory.perfedsi_rounds import State, Walks, balanced, sequences
+
+STEP = 1e-3
+
+
+def unit_of(state, limits, step_size, p_power=1.5) -> float:
+    """Return (eta/d) p^p_power c^3 mu^{3/2} sigma_1^{3/2} sqrt(L)."""
+    setting, options = state.setting(limits), {"step_size": step_size, "loss": state.loss}
+    bare = theory.drift(setting, steps=1, factor=1.0, with_p=False, **options)
+    return float(bare) * state.truth.p**p_power
+
+
+def drift(walks, limits, s, weight=1.0) -> np.ndarray:
+    """Return a_s and b_s; weight is that of the server's gradient."""
+    in_U, in_V, _ = walks.drift(limits, s, weight)
+    return np.array([norm(in_U), norm(in_V)])
+
+
+def case_of(state, limits, step_size, **further) -> dict:
+    """Return plain values of a case."""
+    at = {
+        **model.plain(state),
+        "step_size": step_size,
+        "c": limits.c,
+        "mu": state.setting(limits).mu,
+    }
+    return {**at, **further}
+
+
+def largest_step(state, limits) -> float:
+    """Return that which the proof of Lemma C.8 asks for, in the unit of M*, with constant 1."""
+    s = state.setting(limits)
+    return s.smallest / (np.sqrt(s.p * s.k) * s.mu**1.5 * s.largest**2)
+
+
+def short_step(state, limits, steps) -> float:
+    """Return the largest step with eta tau k r mu^2 c^2 sigma_1 <= 1/132.
+
+    The derivation of Lemma C.10, corrected, asks for that.
+    """
+    s = state.setting(limits)
+    return 1.0 / (132.0 * steps * s.p * s.k * s.mu**2 * s.c**2 * s.largest)
+
+
+def random_walks(budget, rng, most_steps, beyond=0.0, *, short=False):
+    """Yield all walks from random states, and limits that all or some keep.
+
+    Steps are up to 10^beyond times the largest one, or nine tenths of the short one. States are
+    left out whose walks are too many: means over balanced sequences in their place are not exact.
+    """
+    for _ in range(budget(50, 800, 4000)):
+        p = int(rng.integers(1, 5))
+        d = int(rng.choice([2, 4, 8]))
+        state = model.drawn(
+            rng, n=p + int(rng.integers(0, 3)), d=d, p=p, k=int(rng.integers(1, min(d, p) + 1)),
+            error=10.0 ** rng.uniform(-3, 0), tilt=2.0 ** rng.uniform(-2, 2),
+            condition=10.0 ** rng.uniform(0, 1),
+        )  # fmt: skip
+        items = model.items_for(d, int(rng.integers(1, most_steps + 1)), budget(300, 520), rng)
+        start, share = model.start_of(state).limits(), 10.0 ** rng.uniform(-3, beyond)
+        step_size = largest_step(state, start)
+        if short:
+            step_size = 0.9 * short_step(state, start, items.shape[1])
+        if len(items) < d ** items.shape[1]:
+            continue
+        with np.errstate(over="ignore", invalid="ignore"):  # walks that diverge are left out
+            walks = Walks(state, items, step_size * share)
+            found = [walks.limits(quantile) for quantile in (1.0, 0.9, 0.7)]
+        for limits in found:
+            if limits.c < model.OVERFLOW and walks.kept(limits, 0).min() > 0.0:
+                yield walks, limits
+
+
+# Lemma C.8: a step.
+
+
+def first(state, step_size=STEP):
+    """Return walks of one step, over all items, and the least limits."""
+    walks = Walks(state, sequences(state.truth.d, 1), step_size)
+    return walks, walks.limits()
+
+
+def first_steps(budget, factor, p_power, weight):
+    """Compare the first step with the bound as side information grows, and follow its power of k.
+
+    The weight is that of the server's gradient in a_{t,s}: 1 as in Lemma C.10, d as printed.
+    """
+    sizes, cases, needed = (1, 2, 4, 8, 16)[: budget(4, 5)], [], []
+    for family, p in product((model.alike, model.aligned), sizes):
+        walks, limits = first(state := family(p, 8))
+        unit, at = unit_of(state, limits, STEP, 0.0), case_of(state, limits, STEP)
+        grown = drift(walks, limits, 1, weight) - drift(walks, limits, 0, weight)
+        needed.append(grown.max() / unit)
+        cases.append((needed[-1] / (factor * p**p_power), 1.0, at))
+    yield Cases(cases, quantity="lhs/rhs", name="first step, k from 1 on")
+    name = "drift (clients along the truth)"
+    yield model.power_of(name, "k", sizes, needed[len(sizes) :], p_power, at_most=True)
+
+
+def first_in_fractions(factor, p_power, weight) -> Cases:
+    """Enumerate the first step with 16 directions of side information, all clients regular.
+
+    Squares of both sides are compared. All matrices are multiples of U*; the weight is that of the
+    server's gradient, 1 or d.
+    """
+    d, k, eta, e = 16, 16, Fraction(1, 1000), Fraction(1, 100)
+    c, mu = Fraction(102, 100), Fraction(12, 10)
+    U, star, end = (1 + e) / 4, Fraction(1, 4), Fraction(0)  # every row; V'z = 1 for all z
+    for item in range(d):
+        v = 1 - eta * (U - star) * U * k  # V'z after a step
+        rows = [U - eta * (U - star) * (row == item) for row in range(d)]
+        # The gradient along U*.
+        end += sum(((u * v - star) * v for u in rows), Fraction(0)) / 4 / d
+    right = (Fraction(factor) * eta / d) ** 2 * c**6 * mu**3 * e**2 / 2
+    right *= Fraction(4) ** model.whole(2 * p_power)  # the root of k
+    at = {"d": d, "M": 112, "k": k, "r": 1, "c": str(c), "mu": str(mu), "eta": str(eta)}
+    growth = max(abs(end - weight * e) - abs(e - weight * e), Fraction(0))
+    name = "first step, k = 16, in fractions"
+    return Cases([(growth**2, right, at)], quantity="square of the growth", name=name)
+
+
+class Step(NamedTuple):
+    """A state, and how much shorter than the largest a step is, in powers of ten."""
+
+    shorter: float
+    state: State | None
+
+
+def first_searched(budget, rng, factor, p_power) -> Search:
+    """Search all states of small shapes for the first step."""
+
+    def sides(step: Step):
+        if step.state is None:
+            return None
+        state, start = step.state, model.start_of(step.state).limits()
+        step_size = largest_step(state, start) * 10.0 ** -abs(step.shorter)
+        walks, limits = first(state, step_size)
+        right = factor * unit_of(state, limits, step_size, p_power)
+        usable = limits.c < model.OVERFLOW and np.isfinite(right) and right > 0.0
+        # Gradients are differences: where the step moves them less, only rounding is left.
+        if not usable or right < 1e-9 * max(norm(part) for part in state.gradients):
+            return None
+        return float(drift(walks, limits, 1).max() / right), 1.0
+
+    def read_step(reader, shape):
+        return Step(reader.number(), model.read_state(reader, shape))
+
+    return search_instances(
+        sides, model.STATES[: budget(2, 3)], read_step, budget, rng, name="search"
+    )
+
+
+def step_by_step(budget, rng, factor, p_power):
+    """Yield a_{s+1} - a_s over its bound along random walks."""
+    for walks, limits in random_walks(budget, rng, 5):
+        right = factor * unit_of(walks.state, limits, walks.step_size, p_power)
+        sizes = np.array([drift(walks, limits, s) for s in range(walks.steps + 1)])
+        for s, value in enumerate(np.diff(sizes, axis=0).max(axis=1).tolist()):
+            yield value / right, 1.0, case_of(walks.state, limits, walks.step_size, s=s)
+
+
+@statement(
+    "perfedsi.lemmaC8",
+    place="Lemma C.8, (39)-(43) and (52)",
+    hypotheses=model.SHORT_STEPS,
+    latex=r"a_{t,s+1} \le a_{t,s} + 6\frac{\eta}{d} c^3\mu^{3/2}\sigma_1^{3/2}"
+    r"\sqrt{\mathcal L(U_t, V_t)}\,1_{\mathcal G_{t,s}}, \quad \text{the same for } b_{t,s}",
+    plain="A local step makes the gradients drift by at most of the order of (eta/d) sqrt(L), "
+    "whatever k is.",
+    negative_control={"p_power": 1.0},
+    stronger={"factor": -1, "p_power": -1},
+    expected="misprint",
+)
+def lemma_c8(budget, rng, *, factor=6.0, p_power=1.5, printed=True):
+    """Enumerate the drift step by step; p_power is the power of k, 3/2 at the proof's end.
+
+    As printed there is no k, and d stands before both terms of a_{t,s}; Lemma C.10 has it
+    before one.
+    """
+    all_steps = [
+        *first_steps(budget, factor, p_power, 1.0),
+        first_in_fractions(factor, p_power, 1),
+        first_searched(budget, rng, factor, p_power),
+        Cases(
+            step_by_step(budget, rng, factor, p_power),
+            quantity="lhs/rhs",
+            name="random states, up to five steps",
+        ),
+    ]
+    if not printed:
+        yield from all_steps
+        return
+    forms = []
+    # The weight is the number of items, 8 and 16.
+    for name, weights in (("as printed", (8.0, 16)), ("with C.10's factor d", (1.0, 1))):
+        step, _ = first_steps(budget, factor, 0.0, weights[0])
+        forms.append(Together([step, first_in_fractions(factor, 0.0, weights[1])], name=name))
+    with_k = "with C.10's factor d and k^(3/2)"
+    yield Readings(
+        [*forms, Together(all_steps, name=with_k)],
+        name="increments",
+        phrase="a_{t,s}; 6 eta/d",
+        printed_elsewhere={"with C.10's factor d": "Lemma C.10", with_k: "Lemma C.10; (52), (53)"},
+    )
+
+
+lemma_c8.corrected(
+    "perfedsi.lemmaC8.corrected",
+    latex=r"\eta \le \frac{\sigma_r}{\sqrt{kr}\mu^{3/2}\sigma_1^2} \Rightarrow"
+    r" a_{t,s+1} \le a_{t,s} + 6\frac{\eta k^{3/2}}{d} c^3\mu^{3/2}\sigma_1^{3/2}"
+    r"\sqrt{\mathcal L(U_t, V_t)}\,1_{\mathcal G_{t,s}}, \quad \text{the same for } b_{t,s}",
+    plain="A local step makes the gradients drift by at most of the order of k^(3/2) (eta/d) "
+    "sqrt(L).",
+    constants={"printed": False},
+    negative_control={"p_power": 1.0},
+    stronger={"factor": -1, "p_power": -1},
+)
+
+
+def means(walks, limits):
+    """Return |E X 1_G|, and E|X| on G, G the start's event, or the first step's; X a change."""
+    X = walks.gradients(1)[0] - walks.state.gradients[0]
+    found = []
+    for last in (0, 1):
+        kept = walks.kept(limits, last)
+        found.append((norm(walks.mean(X, kept)), walks.mean(norm(X, axis=(2, 3)), kept)))
+    return zip(*found, strict=True)
+
+
+def uniformity(future):
+    """Yield deviations of E[ee' 1_G] from (1/d) E[1_G] I, e of step s and G of s, or s + 1."""
+    for d in (2, 4, 6):
+        state, limits = model.edge(d)
+        items = sequences(d, 2)
+        walks = Walks(state, items, STEP)
+        for s in (0, 1):
+            kept = walks.kept(limits, s + future).mean(axis=0)
+            found = np.bincount(items[:, s], kept, minlength=d) / len(items)
+            deviation = np.abs(d * found - kept.mean()).max() / kept.mean()
+            yield float(deviation), {"d": d, "s": s}
+
+
+@statement(
+    "perfedsi.lemmaC8.indicators",
+    place="Lemma C.8, from (43) on; (54); (28)",
+    hypotheses=model.WITHIN,
+    latex=r"\|E[X 1_{\mathcal G_{t,s+1}}]\|_F \le \|E[X 1_{\mathcal G_{t,s}}]\|_F"
+    r" \ (1_{\mathcal G_{t,s+1}} \le 1_{\mathcal G_{t,s}}); \quad"
+    r" E[e e^\top 1_{\mathcal G}] = \tfrac1d E[1_{\mathcal G}] I",
+    plain="Restricting to a smaller event decreases the norm of a mean, and leaves items uniform.",
+    negative_control={"norms": True, "larger": True},
+    holds_with={"norms": True},
+)
+def indicators(budget, rng, *, norms=False, larger=False):
+    """Enumerate states at the edge of the event; norms: of E‖X‖ in place of ‖E X‖."""
+    cases = []
+    for d, c in product((2, 4, 8, 16), (1.0, 1.5, 2.0)):
+        state, limits = model.edge(d, c=c)
+        of_norm, of_norms = means(Walks(state, sequences(d, 1), STEP), limits)
+        wide, narrow = of_norms if norms else of_norm
+        left, right = (wide, narrow) if larger else (narrow, wide)
+        cases.append((float(left), float(right), case_of(state, limits, STEP)))
+    name = "E|X|" if norms else "|E X|"
+    yield Cases(cases, quantity=f"{name} on the smaller event", name=name)
+    if not norms:
+        at = {"d": 16, "M": 20, "k": 1, "r": 1, "c": 1, "mu": "11/10", "eta": "1e-9"}
+        quantity = "|E X| on the smaller event, X of V"
+        name = "one step, M = 20, in fractions"
+        yield Cases([(*sides_of_means(), at)], quantity=quantity, name=name)
+    parts = [
+        Identity(uniformity(future), 1e-12, name=f"G of {event}")
+        for future, event in ((0, "the steps before e"), (1, "e's step as well"))
+    ]
+    yield Readings(parts, name="items are uniform on G", phrase="G_{t,s}")
+
+
+# Lemma C.9: the steps of a round.
+
+
+def starts(budget, rng) -> Readings:
+    """Return the deviations of a_0 and b_0 from 0 relative to the gradients, for both readings."""
+    found: dict[str, list] = {
+        "factor d before the first term": [],
+        "factor d before both terms": [],
+    }
+    for walks, limits in random_walks(budget, rng, 1):
+        size = max(norm(part) for part in walks.state.gradients)
+        # Rounding of U V' - M*, which the gradients do not see.
+        size *= max(1.0, 1e4 * np.finfo(float).eps / np.sqrt(walks.state.loss))
+        for weight, cases in zip((1.0, walks.state.truth.d), found.values(), strict=True):
+            error = drift(walks, limits, 0, weight).max() / size
+            cases.append((float(error), model.plain(walks.state)))
+    parts, elsewhere = identities(found, 1e-10), {"factor d before the first term": "Lemma C.10"}
+    return Readings(parts, name="a_0 = b_0 = 0", phrase="a_{t,s}", printed_elsewhere=elsewhere)
+
+
+@statement(
+    "perfedsi.lemmaC9",
+    place="Lemma C.9, (53)",
+    hypotheses=model.WITHIN,
+    latex=r"\max(a_{t,s}, b_{t,s}) \le 6\frac{\eta k^{3/2}\tau}{d} c^3\mu^{3/2}\sigma_1^{3/2}"
+    r"\sqrt{\mathcal L(U_t, V_t)}\,1_{\mathcal G_{t,0}},\ s \le \tau; \quad a_{t,0} = b_{t,0} = 0",
+    plain="In the steps of a round, local gradients drift by at most tau times the drift of one "
+    "step.",
+    negative_control={"d_power": 2.0},
+    stronger={"factor": -1, "d_power": 1},
+    expected="misprint",
+)
+def lemma_c9(budget, rng, *, factor=6.0, d_power=1.0):
+    """Follow the drift from s = 0 to tau; d_power is the power of 1/d."""
+
+    def case(walks, limits, s, steps):
+        state, step_size = walks.state, walks.step_size
+        right = steps * factor * unit_of(state, limits, step_size) / state.truth.d ** (d_power - 1)
+        at = case_of(state, limits, step_size, s=s, tau=steps)
+        return float(drift(walks, limits, s).max()) / right, 1.0, at
+
+    cases = [
+        case(walks, limits, s, walks.steps)
+        for walks, limits in random_walks(budget, rng, 5, beyond=2.0)
+        for s in range(walks.steps + 1)
+    ]
+    name = "random states, eta up to 100 times the proof's limit"
+    yield Cases(cases, quantity="lhs/rhs", name=name)
+    cases = []
+    for (p, d), family in product(((1, 8), (4, 8), (4, 64), (8, 16)), (model.alike, model.aligned)):
+        walks = Walks(family(p, d), balanced(d, 5, budget(1, 8), rng=rng), STEP)
+        cases += [case(walks, walks.limits(), s, s) for s in range(1, 6)]
+    yield Cases(cases, quantity="lhs/rhs", name="clients alike or along the truth")
+    along_d = []
+    for d in (8, 16, 32, 64):
+        walks = Walks(model.alike(4, d), balanced(d, 5, budget(1, 8), rng=rng), STEP)
+        along_d.append(drift(walks, walks.limits(), 5).max())
+    yield starts(budget, rng)
+    yield model.power_of("drift", "d", (8, 16, 32, 64), along_d, -d_power)
+
+
+# Lemma C.10: their sum.
+
+
+@lines("perfedsi.lemmaC10.corrected", Region(root=Root(2)), steps=["the sum over steps"])
+def the_sum(root, *, factor=10):
+    """By Lemma C.9 for all steps; s steps drift s/tau times as far, which sums up to half."""
+    return {"the sum over steps": at_most(6 * root / 2, factor)}
+
+
+def summed(walks, limits, tau_power, future, factor):
+    """Return lhs over rhs, and the setting."""
+    unit = unit_of(walks.state, limits, walks.step_size)
+    size, chance = walks.summed(limits, future=future)
+    at = case_of(walks.state, limits, walks.step_size, tau=walks.steps)
+    return size / (factor * walks.steps**tau_power * unit), 1.0, {**at, "P(G)": chance}
+
+
+def is_short(walks, limits) -> bool:
+    """Tell whether steps are as short as the derivation has them."""
+    return walks.step_size <= short_step(walks.state, limits, walks.steps)
+
+
+@statement(
+    "perfedsi.lemmaC10",
+    place="Lemma C.10, (54)-(55)",
+    hypotheses=model.WITHIN,
+    latex=r"\Big\|E_t\Big[\frac dM\sum_{s=0}^{\tau-1}\sum_m \nabla\hat{\mathcal L}_m(U_{t,m,s},"
+    r" V_{t,m,s}, e_{t,m,s})1_{\mathcal G_{t,\tau}} - \tau\nabla\mathcal L 1_{\mathcal G_{t,\tau}}"
+    r"\Big]\Big\|_F \le 10\frac{\eta k^{3/2}\tau^2}{d} c^3\mu^{3/2}\sigma_1^{3/2}\sqrt{\mathcal L}"
+    r"1_{\mathcal G_{t,0}}",
+    plain="Over a round that stays regular the gradients drift by at most of the order of eta "
+    "tau^2.",
+    negative_control={"tau_power": 1.0, "orders": True},
+)
+def lemma_c10(budget, rng, *, tau_power=2.0, factor=10.0, future=True, orders=True):
+    """Enumerate the sum; with `future` its event is that of the whole round, as printed.
+
+    Without, steps are as short as the derivation has them; with orders tau goes up to 80.
+    """
+    how = tau_power, future, factor
+    options: dict[str, Any] = {"quantity": "lhs/rhs", "strength": "" if future else PROVED}
+    at_the_edge = []  # the smallest steps from a state at V's limit
+    for d, c in product((2, 8), (1.0, 2.0)):
+        state, limits = model.edge(d, c=c)
+        for step_size in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5):
+            walks = Walks(state, sequences(d, 1), step_size)
+            if future or is_short(walks, limits):
+                at_the_edge.append(summed(walks, limits, *how))
+    yield Cases(at_the_edge, name="tau = 1, V at its limit", **options)
+    # Every other item leads out of the event. Without `future` the event is that of the start,
+    # which is sure, and the mean is the gradient.
+    at = {"d": 16, "M": 20, "k": 1, "r": 1, "c": 1, "mu": "11/10", "eta": "1e-9"}
+    yield Cases(
+        [(*sides_of_C10(future), at)],
+        name="tau = 1, M = 20, in fractions", measured_is=LOWER, predicted_is=UPPER,
+        **options | {"quantity": "norm of the sum"},
+    )  # fmt: skip
+    cases = [
+        summed(walks, limits, *how)
+        for walks, limits in random_walks(budget, rng, 5, short=not future)
+        if future or is_short(walks, limits)
+    ]
+    yield Cases(cases, name="random states", **options)
+    if orders or tau_power != 2.0:  # the derivation has the square alone
+        values, long = {}, []
+        for tau in (1, 2, 5, 10, 20, 40, 80):
+            walks = Walks(model.alike(4, 8), balanced(8, tau, budget(4, 32), rng=rng), 1e-5)
+            values[tau] = walks.summed(walks.limits(), future=False)[0]
+            long.append(summed(walks, walks.limits(), tau_power, False, 10.0))
+        yield Cases(long, quantity="lhs/rhs", name="tau up to 80")
+        steps = (10, 20, 40, 80)  # from where tau (tau - 1) is nearly a square
+        found = [values[tau] for tau in steps]
+        yield model.power_of("sum", "tau", steps, found, tau_power, at_most=True)
+
+
+lemma_c10.corrected(
+    "perfedsi.lemmaC10.corrected",
+    latex=r"\eta \le \frac1{132\tau kr\mu^2c^2\sigma_1} \Rightarrow"
+    r" \Big\|\sum_{s=0}^{\tau-1}E_t\Big[\Big(\frac dM\sum_m \nabla\hat{\mathcal L}_m("
+    r"U_{t,m,s}, V_{t,m,s}, e_{t,m,s}) - \nabla\mathcal L\Big)1_{\mathcal G_{t,s}}\Big]\Big\|_F"
+    r" \le 10\frac{\eta k^{3/2}\tau^2}{d} c^3\mu^{3/2}\sigma_1^{3/2}\sqrt{\mathcal L}"
+    r"1_{\mathcal G_{t,0}}",
+    plain="For short steps, each under the event of the steps before it, a round's gradients "
+    "drift by at most of the order of eta tau^2.",
+    constants={"future": False, "orders": False},
+    negative_control={"tau_power": 1.0, "orders": True},
+    stronger={"tau_power": -1, "factor": -1},
+)
