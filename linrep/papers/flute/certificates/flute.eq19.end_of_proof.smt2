@@ -1,15 +1,16 @@
 ; flute.eq19.end_of_proof
-; the bound on the weakest direction loses at most 71/288 eta Delta
+; end_of_proof: The bound on the weakest direction loses at most 71/288 eta Delta.
 (set-logic QF_NRA)
-(declare-const eta Real)
-(declare-const gap Real)
 (declare-const last Real)
+(declare-const gap Real)
+(declare-const eta Real)
 (declare-const root2 Real)
-(assert (> eta 0.0))
-(assert (> gap 0.0))
-(assert (<= eta (* (/ 1.0 18.0) (* gap gap))))
-(assert (<= gap last))
+(assert (> last 0.0))
 (assert (<= last 1.0))
+(assert (> gap 0.0))
+(assert (<= gap last))
+(assert (> eta 0.0))
+(assert (<= eta (/ (* gap gap) 18.0)))
 (assert (> root2 0.0))
 (assert (= (* root2 root2) 2.0))
 (assert (not (<= (- (+ 1.0 (/ (* eta last) 2.0)) (* (* (/ 71.0 288.0) eta) gap)) (- (* (* (+ 1.0 (/ (* eta last) 2.0)) (- 1.0 (/ (* eta eta) (* (* 2.0 (- 1.0 eta)) (+ 1.0 (/ eta 2.0)))))) (- 1.0 (/ (* eta gap) 8.0))) (/ (* (* root2 eta) gap) 16.0)))))

@@ -1,13 +1,17 @@
 ; flute.lemmaA15.grows
-; s/2 - eta s^3/2 grows for eta <= 1/6 and s^2 <= 2
+; grows: The bound of (42), s/2 - eta s^3/2, grows.
 (set-logic QF_NRA)
 (declare-const eta Real)
-(declare-const s Real)
+(declare-const root2 Real)
 (declare-const t Real)
+(declare-const s Real)
 (assert (> eta 0.0))
-(assert (<= (* 6.0 eta) 1.0))
+(assert (<= eta (/ 1.0 6.0)))
+(assert (> root2 0.0))
+(assert (= (* root2 root2) 2.0))
+(assert (>= t 0.0))
+(assert (<= t root2))
 (assert (>= s 0.0))
 (assert (<= s t))
-(assert (<= (* t t) 2.0))
 (assert (not (<= (- (/ s 2.0) (/ (* eta (* s s s)) 2.0)) (- (/ t 2.0) (/ (* eta (* t t t)) 2.0)))))
 (check-sat)

@@ -1,16 +1,17 @@
-; flute.propositionA9.leading_rows
-; the leading rows: a margin of eta Delta^(3/2)/40
+; flute.propositionA9.leading rows
+; leading rows: The leading rows keep eta Delta^(3/2)/40, a step shrinks the rest by 1 - 3 eta Delta/8.
 (set-logic QF_NRA)
-(declare-const eta Real)
-(declare-const h Real)
+(declare-const root Real)
 (declare-const last Real)
+(declare-const eta Real)
 (declare-const root2 Real)
-(assert (> eta 0.0))
-(assert (> h 0.0))
-(assert (<= (* h h) last))
+(assert (> root 0.0))
+(assert (<= root 1.0))
+(assert (<= (* root root) last))
 (assert (<= last 1.0))
-(assert (<= (* 32.0 eta) (* h h h h)))
+(assert (> eta 0.0))
+(assert (<= eta (/ (* root root root root) 32.0)))
 (assert (> root2 0.0))
 (assert (= (* root2 root2) 2.0))
-(assert (not (>= (- (* (* (* (/ h 2.0) (+ 1.0 (/ (* eta last) 2.0))) (- 1.0 (/ (* eta (* h h)) 8.0))) (- 1.0 (/ (* (/ eta 2.0) (- last (/ (* h h) 2.0))) (- 1.0 eta)))) (/ (* (* eta eta) root2) 2.0)) (+ (/ h 2.0) (* (* (/ 1.0 40.0) eta) (* h h h))))))
+(assert (not (<= (+ (/ root 2.0) (* (* (/ 1.0 40.0) eta) (* root root root))) (- (* (* (* (/ root 2.0) (+ 1.0 (/ (* eta last) 2.0))) (- 1.0 (/ (* eta (* root root)) 8.0))) (- 1.0 (/ (* (/ eta 2.0) (- last (/ (* root root) 2.0))) (- 1.0 eta)))) (/ (* (* eta eta) root2) 2.0)))))
 (check-sat)

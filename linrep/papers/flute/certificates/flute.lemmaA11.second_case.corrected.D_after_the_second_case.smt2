@@ -1,0 +1,17 @@
+; flute.lemmaA11.second_case.corrected.D after the second case
+; D after the second case: D after the second case over (1 - eta Delta/16)^(t + 1), in lambda*_1^2/(eta Delta^2).
+(set-logic QF_NRA)
+(declare-const gap Real)
+(declare-const eta Real)
+(declare-const first Real)
+(declare-const later Real)
+(assert (> gap 0.0))
+(assert (<= gap 1.0))
+(assert (> eta 0.0))
+(assert (<= eta (/ (* gap gap) 36.0)))
+(assert (>= first 0.0))
+(assert (<= first 1.0))
+(assert (>= later 0.0))
+(assert (<= later 1.0))
+(assert (not (<= (+ later (/ (* (* 128.0 first) (- 1.0 later)) (- 1.0 (/ (* eta gap) 16.0)))) 200.0)))
+(check-sat)

@@ -1,0 +1,17 @@
+; flute.lemmaA7.monotone
+; monotone: Of s (1 + eta (lambda*_{k+1} - s^2)/2), in units of lambda*_1, up to lambda*_k - Delta/2.
+(set-logic QF_NRA)
+(declare-const last Real)
+(declare-const below Real)
+(declare-const square Real)
+(declare-const eta Real)
+(assert (> last 0.0))
+(assert (<= last 1.0))
+(assert (>= below 0.0))
+(assert (<= below last))
+(assert (>= square 0.0))
+(assert (<= square (/ (+ last below) 2.0)))
+(assert (> eta 0.0))
+(assert (<= eta (/ 1.0 6.0)))
+(assert (not (>= (- (+ 1.0 (/ (* eta below) 2.0)) (/ (* (* 3.0 eta) square) 2.0)) 0.0)))
+(check-sat)
