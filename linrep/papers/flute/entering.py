@@ -108,21 +108,21 @@ def random_starts(
                 yield setting, Start(other.spectrum, other.step_size, Theta, s)
 
 
-def boundary_family(
-    ratios: Iterable[float], units: Iterable[float], shares: Iterable[float], *, first_power: float
-) -> Iterator[tuple[str, Start]]:
-    """Yield starts for k = 1 with as much in row 2 as Claim A.3 allows, by name of the limit.
+def boundary_family(units, shares, *, first_power: float) -> Iterator[tuple[dict, Start]]:
+    """Yield settings and starts for k = 1 with as much in row 2 as Claim A.3 allows.
 
-    They have lambda_2/lambda_1 among `ratios`, s among `units`, and each share of Delta/4 as
-    sigma_k^2; `first_power` is that of :func:`balance`.
+    They have s among `units`, and each share of Delta/4 as sigma_k^2; `first_power` is that of
+    :func:`balance`.
     """
-    for ratio, s, (name, place), part in product(ratios, units, LIMITS.items(), shares):
+    for ratio, s, (name, place), part in product(
+        (0.3, 0.5, 0.7, 0.9), units, LIMITS.items(), shares
+    ):
         spectrum = model.scaled_spectrum(Spectrum(np.array([1.0, ratio]), 2, 2, 1), float(s))
         eta = step_size_limits(spectrum)[place]
         leading = float(np.sqrt(0.25 * part * spectrum.gap))
         rest, _ = rest_allowed(leading, spectrum, eta, first_power)
         Theta = np.array([[leading], [rest], [0.0], [0.0]])
-        yield name, Start(spectrum, eta, Theta, float(s))
+        yield {"limit of eta": name}, Start(spectrum, eta, Theta, float(s))
 
 
 def read_start(
