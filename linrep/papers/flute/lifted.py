@@ -69,20 +69,19 @@ def discrepancy(case):
     return flute_lift.discrepancy(case.data, case.truth.Phi, case.B, case.W, case.eta)
 
 
-def deviation_from_13(case, noise=None, *, linear=0.5, cubic=0.5, **options):
-    """Return how far a round, lifted, is from (13), R being that of (11) and (12)."""
-    noise = discrepancy(case) if noise is None else noise
-    pairs = (case.B, case.W), after_round(case, **options), noise
-    lifted = [case.lift(*pair) for pair in pairs]
-    return deviation(lifted, case.spectrum.eigenvalues, case.eta, linear, cubic)
-
-
-def deviation(lifted, eigenvalues, eta, linear=0.5, cubic=0.5):
-    """Return how far (Theta, what follows it, R) are from (13), its coefficients at eta given."""
-    Theta, after, R = lifted
+def predicted(Theta, R, eigenvalues, eta, linear=0.5, cubic=0.5):
+    """Return what follows Theta by (13), its coefficients at eta given."""
     drift = linear * eigenvalues[:, None] * Theta - cubic * Theta @ (Theta.T @ Theta)
-    predicted = Theta + eta * drift + R
-    return float(np.linalg.norm(after - predicted) / np.linalg.norm(predicted))
+    return Theta + eta * drift + R
+
+
+def deviation_from_13(case, **options):
+    """Return how far a round, lifted, is from (13), R being that of (11) and (12)."""
+    after, Theta, R = (
+        case.lift(*pair) for pair in (after_round(case, **options), case[2:4], discrepancy(case))
+    )
+    expected = predicted(Theta, R, case.spectrum.eigenvalues, case.eta)
+    return float(np.linalg.norm(after - expected) / np.linalg.norm(expected))
 
 
 #: What reproduces (13) at eta_r = eta: settings, steps in units of eta, of the number of clients.
@@ -98,8 +97,3 @@ CONVENTIONS = {
     },
     "half losses averaged, eta_l = n eta": lambda n: {"aggregate": "mean", "step_size": 1.0 * n},
 }  # fmt: skip
-#: Settings as printed, eta_l = eta_r = eta, gamma1 = 1/4, gamma2 = 1/8, that do not.
-PRINTED = {
-    "(5) as printed": {"loss": "full"},
-    "(4) as printed": {"loss": "full", "aggregate": "mean"},
-}
