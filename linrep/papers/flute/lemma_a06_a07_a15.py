@@ -9,27 +9,9 @@ from linrep.claims import Cases, Fact, Identity, proved, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Open, Region, Root, at_most, lines
 from linrep.claims.quantities import LOWER
+from linrep.papers.flute import model
 from linrep.papers.flute.counterexamples import lemmaa6 as signs
-from linrep.papers.flute.model import (
-    DRAWN,
-    NOISES,
-    SEARCH_SHAPES,
-    anything,
-    corner,
-    drawn,
-    everything,
-    fewer,
-    flat_spectrum,
-    limit_of,
-    noise_bounds,
-    norm_of,
-    read_point,
-    rest_of,
-    searched_region,
-    singular_values,
-    step,
-    thin,
-)
+from linrep.papers.flute.model import DRAWN, norm_of, rest_of, searched_region, step, thin
 from linrep.papers.flute.runs import Trial
 from linrep.theory import flute_samples
 from linrep.theory.flute import region
@@ -78,20 +60,22 @@ def lemma_A6(budget, rng, *, drop=0.5, limit=1.0, asked=1.0, samples=flute_sampl
         first = before * (1 + eta * (spectrum.first - before**2) / 2)
         return after, min(first, np.sqrt(2 * spectrum.first) * (1 - drop * eta * spectrum.first))
 
-    yield searched_region(sides, budget, rng, "without noise", "lemma_A6", limit, smallest=anything)
+    yield searched_region(
+        sides, budget, rng, "without noise", "lemma_A6", limit, smallest=model.anything
+    )
     yield monotone.measure(limit=limit)
     trial = Trial(
         samples, "lemma_A6",
-        lambda spectrum: corner(spectrum, first=2.0 * spectrum.first, last=2.0 * spectrum.first),
-        lambda spectrum, state: singular_values(state)[..., 0] <= np.sqrt(2.0 * spectrum.first),
+        lambda s: model.corner(s, first=2.0 * s.first, last=2.0 * s.first),
+        lambda s, state: model.singular_values(state)[..., 0] <= np.sqrt(2.0 * s.first),
     )  # fmt: skip
     # Each c_1 is outgrown by some noise; a smaller one asks for more samples.
     cases = {
         constant: [
-            ({"d": d, "n": d, "k": 1, "noise / lambda*_1": noise}, flat_spectrum(d, 1, noise))
+            ({"d": d, "n": d, "k": 1, "noise / lambda*_1": noise}, model.flat_spectrum(d, 1, noise))
             for d in (5, 20) for noise in noises
         ]
-        for constant, noises in ((1.0, NOISES), (1e-2, (0.0, 500.0)), (1e-4, (0.0, 5000.0)))
+        for constant, noises in ((1.0, model.NOISES), (1e-2, (0.0, 500.0)), (1e-4, (0.0, 5000.0)))
     }  # fmt: skip
     yield trial.exits_by_constant(cases, budget, rng, "stays on samples, for some c_1")
     if samples is flute_samples.lemma_A6:
@@ -103,8 +87,8 @@ def lemma_A6(budget, rng, *, drop=0.5, limit=1.0, asked=1.0, samples=flute_sampl
                 [(*signs.sides(constant), {**where, "delta": 0.01})], name=name,
                 quantity="probability of leaving", measured_is=LOWER,
             )  # fmt: skip
-    yield noise_bounds(
-        fewer(samples, asked), lambda s, eta: np.sqrt(0.5) * eta * s.first**1.5, "lemma_A6",
+    yield model.noise_bounds(
+        model.fewer(samples, asked), lambda s, eta: np.sqrt(0.5) * eta * s.first**1.5, "lemma_A6",
         "samples give the bound on R",
     )  # fmt: skip
 
@@ -158,24 +142,24 @@ def lemma_A7(budget, rng, *, drop=0.25, limit=1.0, asked=1.0):
         return rest_of(step(Theta, spectrum, eta), spectrum), full * (1 - drop * eta * spectrum.gap)
 
     yield searched_region(
-        sides, budget, rng, "(20), without noise", "lemma_A7", limit, smallest=anything
+        sides, budget, rng, "(20), without noise", "lemma_A7", limit, smallest=model.anything
     )
     yield side_inequalities.measure()
-    yield noise_bounds(
-        fewer(flute_samples.lemma_A7, asked),
+    yield model.noise_bounds(
+        model.fewer(flute_samples.lemma_A7, asked),
         lambda s, eta: 0.25 * eta * s.gap * np.sqrt(s.last - 0.5 * s.gap),
         "lemma_A7", "(21): 48 gives the bound on R",
     )  # fmt: skip
     cases = [
         ({"n": n, "d": d, "k": k, "noise / lambda*_1": noise, "Delta / lambda*_1": ratio},
-         flat_spectrum(d, k, noise, n=n, ratio=ratio), 1.0)
+         model.flat_spectrum(d, k, noise, n=n, ratio=ratio), 1.0)
         for n, d, k, ratio in ((5, 5, 1, 0.4), (5, 5, 1, 0.05), (10, 5, 2, 0.4), (5, 20, 2, 0.9))
         for noise in (0.0, 50.0)
     ]  # fmt: skip
     # From sigma_1^2(Theta_res) = lambda*_k - Delta/2 and sigma_k(Theta_k) = 0.
     yield Trial(
         flute_samples.lemma_A7, "lemma_A7",
-        lambda spectrum: corner(spectrum, last=0.0, rest=spectrum.last - 0.5 * spectrum.gap),
+        lambda spectrum: model.corner(spectrum, last=0.0, rest=spectrum.last - 0.5 * spectrum.gap),
         lambda spectrum, state: region(state, spectrum).rest >= 0.0,
     ).exits(cases, budget, rng, "stays on samples, c_1 = 1", steps=budget(5, 20))  # fmt: skip
 
@@ -205,10 +189,10 @@ def thirds(spectrum, eta, Theta):
 
 def splits(budget, rng):
     """Yield how far the sum of (41) is from the step: as read, with Lambda, with Theta^(tau-1)."""
-    read = partial(read_point, rest=everything, limit=limit_of("lemma_A15"))
-    for shape in SEARCH_SHAPES:
+    read = partial(model.read_point, rest=model.everything, limit=model.limit_of("lemma_A15"))
+    for shape in model.SEARCH_SHAPES:
         for _ in range(budget(10, 50)):
-            spectrum, eta, before = drawn(read, shape, rng)
+            spectrum, eta, before = model.drawn(read, shape, rng)
             Theta, k = step(before, spectrum, eta), spectrum.k
             rest, scale = Theta[k:], np.linalg.norm(Theta)
             total = sum(part for part, _ in thirds(spectrum, eta, Theta))
@@ -249,12 +233,12 @@ def lemma_A15(budget, rng, *, leading=1.0, limit=1.0):
         return sides
 
     found = list(splits(budget, rng))
-    few = budget(SEARCH_SHAPES[1:3], SEARCH_SHAPES[:4])
+    few = budget(model.SEARCH_SHAPES[1:3], model.SEARCH_SHAPES[:4])
     searches = [("the lemma", whole, None), *((f"({42 + i})", part(i), few) for i in range(3))]
     for name, sides, shapes in searches:
         yield proved(searched_region(
-            sides, budget, rng, name, "lemma_A15", limit, shapes=shapes, smallest=anything,
-            rest=everything,
+            sides, budget, rng, name, "lemma_A15", limit, shapes=shapes, smallest=model.anything,
+            rest=model.everything,
         ))  # fmt: skip
     exact = [(errors[0], shape) for shape, errors in found]
     yield Identity(exact, 1e-12, name="(41) with Theta^tau", strength=PROVED)

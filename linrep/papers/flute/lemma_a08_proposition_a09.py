@@ -7,18 +7,12 @@ import numpy as np
 from linrep.claims import Cases, Readings, Together, proved, statement
 from linrep.claims.evidence import MISPRINT, PROVED
 from linrep.claims.laws import Open, Region, Root, at_most, lines
+from linrep.papers.flute import model
 from linrep.papers.flute.model import (
     DRAWN,
-    NOISES,
-    SEARCH_SHAPES,
     Spectrum,
-    cases_in_units,
-    fewer,
-    flat_spectrum,
-    noise_bounds,
     norm_of,
     rest_of,
-    scaled_spectrum,
     searched_region,
     step,
     thin,
@@ -50,7 +44,7 @@ def leading_stays(budget, rng, floor):
         gained = thin(step(Theta, spectrum, eta), spectrum) ** 2 - square
         return 1 / 32, gained / (eta * spectrum.gap**2)
 
-    shapes = budget(SEARCH_SHAPES[1:4:2], SEARCH_SHAPES)
+    shapes = budget(model.SEARCH_SHAPES[1:4:2], model.SEARCH_SHAPES)
     for sides, place, name in (
         (bare, "lemma_A16", "R = 0, eta <= Delta^2/(16 lambda*_1^3)"),
         (noisy, "lemma_A8", "worst R"),
@@ -100,7 +94,7 @@ def lemma_A8(budget, rng, *, floor=0.25, asked=1.0, forms=tuple(_FORMS)):
                     "Delta": 0.4 * s,
                     "noise": noise * s,
                 }
-                found.append((where, scaled_spectrum(flat_spectrum(d, k, noise), s)))
+                found.append((where, model.scaled_spectrum(model.flat_spectrum(d, k, noise), s)))
 
     def stays(spectrum, state):
         return sizes(state).leading >= np.sqrt(0.25 * spectrum.gap)
@@ -110,9 +104,10 @@ def lemma_A8(budget, rng, *, floor=0.25, asked=1.0, forms=tuple(_FORMS)):
             Trial(samples, "lemma_A8", thinnest, stays).exits_by_constant(
                 cases, budget, rng, "stays on samples, for some c_1"
             ),
-            noise_bounds(
-                fewer(samples, asked), lambda s, eta: eta * s.gap**2 / (512.0 * np.sqrt(s.first)),
-                "lemma_A8", "samples give the bound on R_k", noises=(0.0,),
+            model.noise_bounds(
+                model.fewer(samples, asked),
+                lambda s, eta: eta * s.gap**2 / (512.0 * np.sqrt(s.first)), "lemma_A8",
+                "samples give the bound on R_k", noises=(0.0,),
             ),
         ], name=form)
         for form, samples in _FORMS.items() if form in forms
@@ -197,7 +192,7 @@ def proposition_A9(budget, rng, *, room=1.0 / 40.0, enough=1250.0, limit=1.0):
     name = f"any R of norm eta Delta^1.5/{1.0 / room:g} keeps Theta in R"
     yield proved(searched_region(worst, budget, rng, name, "lemma_A8", limit))
     bounds = []
-    for setting, spectrum in cases_in_units(NOISES):
+    for setting, spectrum in model.cases_in_units(model.NOISES):
         m = float(flute_samples.proposition_A9(spectrum, constant=enough))
         # 22 is what the derivation of Lemma A.13 has in place of 6 sqrt(2)/sqrt(c_1).
         given = {"step_size": 1.0, "constant": (6.0 * np.sqrt(2.0) / 22.0) ** 2}

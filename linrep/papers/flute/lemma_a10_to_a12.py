@@ -9,24 +9,16 @@ import pandas as pd
 
 from linrep.claims import Cases, Curve, Fact, Frequency, Together, statement
 from linrep.claims.laws import Open, Region, Root, at_most, lines
+from linrep.papers.flute import model
 from linrep.papers.flute.model import (
     DRAWN,
     NOISES,
-    SEARCH_SHAPES,
-    Array,
     Spectrum,
-    cases_in_units,
-    extreme_points,
-    fewer,
-    flat_spectrum,
-    noise_bounds,
-    norm_of,
     rest_of,
     searched_region,
     step,
     step_size_limits,
     thin,
-    thinnest,
 )
 from linrep.papers.flute.runs import FAILURE, followed
 from linrep.theory import flute, flute_samples
@@ -34,7 +26,11 @@ from linrep.theory.flute_lift import iterate, product_error
 
 PLACE = "lemma_A10"  # whose step size limit, Delta^2/(36 lambda*_1^3), all three have
 ENOUGH = 1e-9  # errors below this are rounding
-SHAPES = (*SEARCH_SHAPES[1:3], {"n": 3, "d": 3, "k": 2, "aligned": 1}, *SEARCH_SHAPES[3:])
+SHAPES = (
+    *model.SEARCH_SHAPES[1:3],
+    {"n": 3, "d": 3, "k": 2, "aligned": 1},
+    *model.SEARCH_SHAPES[3:],
+)
 ROUNDS = (0, 1, 10, 1000, 100000)
 
 #: R in the numbers that proofs use of it, in units of lambda*_1: lambda*_k, Delta, eta,
@@ -56,8 +52,8 @@ class Orbit(NamedTuple):
     spectrum: Spectrum
     share: float
     step_size: float
-    t: Array
-    Theta: Array
+    t: model.Array
+    Theta: model.Array
 
 
 def orbits(budget, rng):
@@ -75,7 +71,7 @@ def orbits(budget, rng):
         eta = share * step_size_limits(spectrum)[PLACE]
         last = int(50.0 / (eta * spectrum.gap))
         t = np.unique(np.concatenate([np.arange(5), np.geomspace(5, last, 60).astype(int)]))
-        starts = extreme_points(spectrum, budget(12, 40, 200), rng)
+        starts = model.extreme_points(spectrum, budget(12, 40, 200), rng)
         Theta = iterate(starts, spectrum.eigenvalues, eta, t).Theta
         yield Orbit(spectrum, share, eta, t, Theta)
 
@@ -110,8 +106,8 @@ def samples_below(budget, rng, samples, measure, bound):
     """
     parts, steps, runs = [], budget(100, 1500), budget(160, 160, 400)
     for k, ratio, noise in (2, 0.8, 0.0), (1, 0.8, 50.0), (2, 0.3, 50.0):
-        spectrum = flat_spectrum(4, k, noise, ratio=ratio)
-        eta, start = step_size_limits(spectrum)[PLACE], thinnest(spectrum)
+        spectrum = model.flat_spectrum(4, k, noise, ratio=ratio)
+        eta, start = step_size_limits(spectrum)[PLACE], model.thinnest(spectrum)
         m = float(samples(spectrum, eta, steps, failure=FAILURE / steps))
         for fresh in (False, True):
             inside: Any = np.True_
@@ -192,8 +188,8 @@ def lemma_A10(budget, rng, *, rate=1 / 16, limit=1.0, asked=1.0):
         budget, rng, lambda Theta, _: flute.sizes(Theta).rest, bound, r"$\sigma_1(\Theta_{res})$"
     )
     yield replace(displays.measure(rate=rate, limit=limit), name="(23) to (29)")
-    yield noise_bounds(
-        fewer(flute_samples.lemma_A10, asked),
+    yield model.noise_bounds(
+        model.fewer(flute_samples.lemma_A10, asked),
         lambda s, eta, t: np.minimum(
             np.sqrt(s.first) * flute.decay(s, eta, t + 1.0) * eta * s.gap / 16.0,
             eta * s.gap**2 / (512.0 * np.sqrt(s.first)),
@@ -203,7 +199,7 @@ def lemma_A10(budget, rng, *, rate=1 / 16, limit=1.0, asked=1.0):
     yield samples_below(
         budget, rng, flute_samples.lemma_A10, lambda state, _: flute.sizes(state).rest, bound
     )
-    gaps = np.array([spectrum.gap for _, spectrum in cases_in_units()])
+    gaps = np.array([spectrum.gap for _, spectrum in model.cases_in_units()])
     printed = float(np.mean(gaps**2 / 128 <= gaps / 8 * (gaps / 4) ** 2))
     yield Fact("share of spectra and units with (26) as printed", printed)
 
@@ -216,7 +212,7 @@ def distance(Theta, spectrum):
     leading = Theta[..., : spectrum.k, :]
     D = leading @ np.swapaxes(leading, -1, -2)
     D = D - np.diag(spectrum.eigenvalues[: spectrum.k].astype(Theta.dtype))
-    return np.linalg.norm(D, 2, axis=(-2, -1)) if D.ndim > 2 else norm_of(D)
+    return np.linalg.norm(D, 2, axis=(-2, -1)) if D.ndim > 2 else model.norm_of(D)
 
 
 def noise(spectrum, eta, t):
@@ -276,8 +272,8 @@ def lemma_A11(budget, rng, *, contraction=1 / 8, constant=200.0, rate=1 / 16, li
         yield searched_region(sides, budget, rng, name, PLACE, limit, shapes=shapes)
     yield from runs_below(budget, rng, distance, bound, r"$\|D\|$")
     yield replace(arithmetic.measure(constant=constant, limit=limit), name="(32), (33)")
-    yield noise_bounds(
-        fewer(flute_samples.lemma_A11, asked), noise, PLACE, "(31): 1152 bounds R",
+    yield model.noise_bounds(
+        model.fewer(flute_samples.lemma_A11, asked), noise, PLACE, "(31): 1152 bounds R",
         noises=NOISES[:2], rounds=ROUNDS,
     )  # fmt: skip
     yield samples_below(budget, rng, flute_samples.lemma_A11, distance, bound)
@@ -288,7 +284,7 @@ def lemma_A11(budget, rng, *, contraction=1 / 8, constant=200.0, rate=1 / 16, li
 
 def implied():
     """Yield (left, right, where): samples that the proof needs over those of (34)."""
-    for where, s in cases_in_units(NOISES[:2]):
+    for where, s in model.cases_in_units(NOISES[:2]):
         eta = step_size_limits(s)[PLACE]
         for t in ROUNDS:
             given = flute_samples.proposition_A12(s, eta, t)

@@ -7,20 +7,10 @@ from linrep.claims.evidence import FAILS, PROVED
 from linrep.claims.laws import Region, Root, at_most, lines
 from linrep.claims.quantities import UPPER
 from linrep.claims.tables import curve
+from linrep.papers.flute import model
 from linrep.papers.flute.counterexamples import lemmaa16 as printed
 from linrep.papers.flute.counterexamples import lemmaa16_norm as second_summand
-from linrep.papers.flute.model import (
-    GAP,
-    SEARCH_SHAPES,
-    anything,
-    everything,
-    norm_of,
-    rest_of,
-    rotation,
-    searched_region,
-    step,
-    thin,
-)
+from linrep.papers.flute.model import GAP, norm_of, rest_of, rotation, searched_region, step, thin
 
 #: Theta_k with two singular values of very different size is where the lemma is hardest.
 ALIGNED = ({"n": 3, "d": 3, "k": 2, "aligned": 1},)
@@ -156,16 +146,16 @@ def lemma_A16(budget, rng, *, loss=0.25, floor=0.0, limit=1.0):
             quantity="growth of sigma_k^2(Theta_k) that is claimed", predicted_is=UPPER,
         )  # fmt: skip
     yield from by_decade(budget, rng, loss, floor, limit)
-    least = (lambda spectrum: floor * spectrum.gap) if floor else anything
-    shapes = budget((SEARCH_SHAPES[0], *ALIGNED), (*SEARCH_SHAPES[:5], *ALIGNED))
+    least = (lambda spectrum: floor * spectrum.gap) if floor else model.anything
+    shapes = budget((model.SEARCH_SHAPES[0], *ALIGNED), (*model.SEARCH_SHAPES[:5], *ALIGNED))
     for sides, name, smallest in (
         (second, "(45), second line, searched", least),
-        (first, "(45), first line, searched", anything),
-        (largest, "(46): sigma_1 at most 2 sqrt(lambda*_1)", anything),
+        (first, "(45), first line, searched", model.anything),
+        (largest, "(46): sigma_1 at most 2 sqrt(lambda*_1)", model.anything),
     ):
         found = searched_region(
             sides, budget, rng, name, "lemma_A16", limit, shapes=shapes, smallest=smallest,
-            rest=everything,
+            rest=model.everything,
         )  # fmt: skip
         # The second line is proved where sigma_k^2 >= Delta/4, the others everywhere.
         yield proved(found) if floor or sides is not second else found
@@ -208,8 +198,8 @@ def summand(budget, rng, *, square=1):
         return norm_of(moved) ** 2 * 32**2, float(square) * spectrum.first
 
     yield proved(searched_region(
-        sides, budget, rng, "search", "lemma_A16", shapes=SEARCH_SHAPES[: budget(2, 4)],
-        smallest=anything, rest=everything,
+        sides, budget, rng, "search", "lemma_A16", shapes=model.SEARCH_SHAPES[: budget(2, 4)],
+        smallest=model.anything, rest=model.everything,
     ))  # fmt: skip
 
 

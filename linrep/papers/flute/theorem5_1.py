@@ -7,17 +7,10 @@ import linrep as lr
 from linrep.claims import Cases, Constant, Exponent, Frequency, statement
 from linrep.claims.quantities import UPPER
 from linrep.claims.tables import table
+from linrep.papers.flute import runs
 from linrep.papers.flute.counterexamples import theorem5_1 as small
 from linrep.papers.flute.model import ASSUMPTIONS, DRAWN, SMALL_ERROR, SMALL_START, Spectrum
-from linrep.papers.flute.runs import (
-    compressed,
-    floor,
-    largest_start,
-    largest_step,
-    relative_truth,
-    towards_extremes,
-    truth_of,
-)
+from linrep.papers.flute.runs import compressed, floor, largest_start, largest_step, truth_of
 from linrep.theory import flute_samples
 
 FAILURE = 0.2  # delta
@@ -118,12 +111,12 @@ def constants(budget, rng, clients, unit) -> pd.DataFrame:
     centre = {"m": 1e5, "n": 16, "d": 16, "k": 2, "relative": 1.25}
 
     def draw(**setting):
-        truth, spectrum = relative_truth(setting, rng)
+        truth, spectrum = runs.relative_truth(setting, rng)
         m = int(setting["m"])
         asked = samples_asked(spectrum, floor(truth, spectrum.k, m, rng), unit)
         return m * (truth.n / 16.0) ** (clients - 1.0) / asked
 
-    return table(towards_extremes(centre, LINES), draw, budget(10, 300, 600))
+    return table(runs.towards_extremes(centre, LINES), draw, budget(10, 300, 600))
 
 
 def floor_along(variable, sizes, claimed, noise, budget, rng) -> Exponent:

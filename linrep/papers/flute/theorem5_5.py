@@ -9,17 +9,10 @@ from linrep.claims import Cases, Condition, Constant, Fact, Frequency, Readings,
 from linrep.claims.evidence import MISPRINT
 from linrep.claims.quantities import UPPER
 from linrep.claims.tables import table
+from linrep.papers.flute import runs
 from linrep.papers.flute.counterexamples import theorem5_1 as large_start
 from linrep.papers.flute.model import DRAWN, SMALL_START, Spectrum
-from linrep.papers.flute.runs import (
-    compressed,
-    floor,
-    largest_start,
-    largest_step,
-    relative_truth,
-    towards_extremes,
-    truth_of,
-)
+from linrep.papers.flute.runs import compressed, floor, largest_start, largest_step, truth_of
 from linrep.theory import flute, flute_lift, flute_samples
 
 FAILURE = 0.2  # delta
@@ -149,13 +142,13 @@ def floors(budget, rng, restated) -> pd.DataFrame:
     centre = {"n": 16, "d": 16, "k": 2, "relative": 1.25, "precision": 10.0}
 
     def draw(**setting):
-        truth, spectrum = relative_truth(setting, rng)
+        truth, spectrum = runs.relative_truth(setting, rng)
         eta = largest_step(spectrum)
         T = -np.log(setting["precision"]) / np.log1p(-eta * spectrum.gap / 16.0)
         bound = flute.error_bound(spectrum, eta, T, restated=restated)
         return floor(truth, spectrum.k, asked(spectrum, eta, T, restated), rng) / bound
 
-    return table(towards_extremes(centre, LINES), draw, budget(15, 300, 600))
+    return table(runs.towards_extremes(centre, LINES), draw, budget(15, 300, 600))
 
 
 def on_samples(budget, rng, restated):

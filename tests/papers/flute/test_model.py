@@ -66,12 +66,6 @@ def test_decompositions_are_told_from_other_matrices():
     assert eq3_example1.decomposition_error(bad, Phi, 2, 1.0) > 0.1
 
 
-def test_the_least_penalty_is_that_of_a_multiple():
-    T = np.diag([0.5, 0.25, 0.0])
-    found = appendix_b.least_penalty(T, 3, np.random.default_rng(5), 500)
-    np.testing.assert_allclose(found, 1.0 - np.linalg.norm(T), atol=1e-8)
-
-
 def test_the_softmax_loss_is_the_mean_of_negative_logarithms():
     rng = np.random.default_rng(6)
     H, F, b = rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), rng.standard_normal(3)
