@@ -19,8 +19,10 @@ from linrep.theory.flute_samples import discrepancy_bound, lemma_A13, lemma_A17
 
 ROUNDING = 1e-9
 #: lambda*_k, Delta and eta <= Delta^2/18, in units of lambda*_1.
-STEP = {"last": (Open(0), 1), "gap": lambda last: (Open(0), last)}
-STEP["eta"] = lambda gap: (Open(0), gap**2 / 18)
+STEP = {
+    "last": (Open(0), 1), "gap": lambda last: (Open(0), last),
+    "eta": lambda gap: (Open(0), gap**2 / 18),
+}  # fmt: skip
 
 # (19): sigma_k(Theta_k) after a step without noise. Points are of Theta_k alone.
 

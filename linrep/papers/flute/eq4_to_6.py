@@ -208,8 +208,8 @@ def eq5_6_corrected(budget, rng, *, share=1.0):
                 exact.append((found, where))
             else:
                 other.append((1e3 * EXACT, found, where | settings))
-        for name, settings in CONVENTIONS.items():
-            named[name].append((deviation_from_13(case, **settings(n)), where))
+        for name, convention in CONVENTIONS.items():
+            named[name].append((deviation_from_13(case, **convention(n)), where))
     yield Identity(exact, EXACT, name="settings that obey the condition", strength=PROVED)
     yield Cases(other, name="settings that do not", strength=PROVED)
     yield from map(proved, identities(named, EXACT))

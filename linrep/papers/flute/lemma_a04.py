@@ -89,8 +89,8 @@ def lemmaA4(budget, rng, *, excess=0.0):
         yield Together(group, name=f"delta = {failure:g}, all spectra")
     labels = {"xlabel": r"$\alpha$", "ylabel": "share of draws in Claim A.3"}
     yield Curve(pd.concat(tables, ignore_index=True).assign(**labels))
-    powers = f"10^{min(largest):.0f} to 10^{max(largest):.0f}"
-    yield Fact("largest alpha of the median draw, over the spectra", powers)
+    alphas = f"10^{min(largest):.0f} to 10^{max(largest):.0f}"
+    yield Fact("largest alpha of the median draw, over the spectra", alphas)
 
 
 def width(spectrum, failure):

@@ -53,8 +53,8 @@ def algebra(budget, rng, ratio):
         B, W, gamma2 = case.B, case.W, 10.0 ** rng.uniform(-1.0, 1.0)
         even = balanced(B, W)
         models = np.abs(even[0] @ even[1].T - B @ W.T).max() / np.abs(B @ W.T).max()
-        gap = abs(regularizer(*even, ratio * gamma2, gamma2)) / regularizer(*even, 0.0, gamma2)
-        same.append((max(gap, models), case.settings))
+        gap, size = (regularizer(even[0], even[1], g, gamma2) for g in (ratio * gamma2, 0.0))
+        same.append((max(abs(gap) / size, models), case.settings))
         _, data, penalty = slopes(case.data, B, W, gamma2, ratio)
         found = B.T @ (data[0] + penalty[0]) - (data[1] + penalty[1]).T @ W
         P, Q = B.T @ B, W.T @ W
@@ -73,8 +73,9 @@ def least(data, start, ratio):
         return x[:size].reshape(B.shape), x[size:].reshape(W.shape)
 
     def function(x):
-        value, losses, penalties = slopes(data, *factors(x), GAMMA2, ratio)
-        value += regularizer(*factors(x), ratio * GAMMA2, GAMMA2)
+        B, W = factors(x)
+        value, losses, penalties = slopes(data, B, W, GAMMA2, ratio)
+        value += regularizer(B, W, ratio * GAMMA2, GAMMA2)
         total = [(a + b).ravel() for a, b in zip(losses, penalties, strict=True)]
         return value, np.concatenate(total)
 
@@ -144,7 +145,7 @@ def limits(budget, rng, ratio):
             {}, {"loss": "full"}, {"aggregate": "mean"}, {"loss": "full", "aggregate": "mean"},
         ):  # fmt: skip
             name = "balanced minimizers of (2) stay"
-            yield name, moved(data, *best, ratio, **options), where | options
+            yield name, moved(data, best[0], best[1], ratio, **options), where | options
         if trace.stop_reason == "rounds":
             continue  # not there yet
         yield "FLUTE's limits are balanced", imbalance(*limit), where

@@ -19,7 +19,7 @@ def problems(budget):
     for values, shape, k in product(KIT, SHAPES, (1, 2, 3)[: budget(2, 3)]):
         size = len(values)
         n, d = {"d < n": (size + 1, size), "d = n": (size, size), "d > n": (size, size + 2)}[shape]
-        yield values, shape, Spectrum(values, n=n, d=d, k=k)
+        yield values, shape, Spectrum(np.array(values), n=n, d=d, k=k)
 
 
 def fixed_point(eigenvalues, chosen, k, rng):

@@ -97,8 +97,8 @@ def propositionA2(budget, rng, *, share=1.0, first_power=0.0, proof=False):
     """
     setting, usual = next(spectra(ranks=(2,), shapes=("d < n",), names=("gap",)))
 
-    def samples(*given):
-        return samples_needed(*given, proof)
+    def samples(spectrum, leading, rest, failure):
+        return samples_needed(spectrum, leading, rest, failure, proof)
 
     for s in (1.0, 1e6):
         found = []

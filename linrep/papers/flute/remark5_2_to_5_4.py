@@ -5,6 +5,7 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Constant, Exponent, Fact, Identity, Readings, Together, Trend, statement
+from linrep.claims.slopes import log_slope
 from linrep.claims.tables import curve
 from linrep.papers.flute.model import DRAWN, Spectrum, step_size_limits
 from linrep.papers.flute.runs import floor, truth_of
@@ -14,22 +15,27 @@ from linrep.theory import flute_samples
 CONVENTIONS = (("singular values fixed", False), ("norms fixed", True))
 
 
+def kept(truth, k, m, rng) -> float:
+    """Return N epsilon^2, epsilon being the error that FLUTE keeps."""
+    return m * floor(truth, k, m, rng) ** 2
+
+
 def over_claim(budget, rng, noise, per_client, speedup) -> pd.DataFrame:
-    """Return a row per draw: N epsilon^2 over max(d, M)/M^speedup, epsilon being what is kept.
+    """Return a row per draw: N epsilon^2, also over max(d, M)/M^speedup.
 
     From M = d to large M, to large d, and both; M goes through d. Lines have one variable each;
     the sizes that a line holds fixed say which it is.
     """
-    m, rows = 10**6, []
+    rows, given = [], {"noise": noise, "per_client": per_client}
     lines = [(*sizes, line) for size in (8, 16, 32, 64, 128)
              for line, sizes in (("M", (size, 8)), ("d", (8, size)))]  # fmt: skip
     for n, d, line in [*lines, *((size, size, "M = d") for size in (8, 24, 72))]:
         both = line == "M = d"
         for _ in range(budget(2_800 // n if both else 15, 14_000 // n if both else 60)):
-            truth = truth_of((1.0, 0.3), n, d, rng, noise=noise, per_client=per_client)
-            constant = m * floor(truth, 1, m, rng) ** 2 * n**speedup / max(d, n)
-            size = n if line != "d" else d
-            rows.append({"M": 0, "d": 0, "M = d": 0, line: size, "constant": constant})
+            truth, size = truth_of((1.0, 0.3), n, d, rng, **given), n if line != "d" else d
+            found = kept(truth, 1, 10**6, rng)
+            row = {"kept": found, "constant": found * n**speedup / max(d, n)}
+            rows.append({"M": 0, "d": 0, "M = d": 0, line: size, "n": n, **row})
     return pd.DataFrame(rows)
 
 
@@ -50,15 +56,26 @@ def remark_5_2(budget, rng, *, speedup=1.0):
     What is held as M grows is open: Phi's singular values, as the bound has them, or the models'
     norms, with which the singular values grow like sqrt(M).
     """
-    readings, few = [], (4, 8, 16)
+    readings, few, large = [], (4, 8, 16), (16, 32, 64, 128)
     for name, per_client in CONVENTIONS:
-        parts = [
-            Constant(
-                over_claim(budget, rng, noise, per_client, speedup), ("M", "d", "M = d"),
-                quantile=0.5, name=f"{name}, noise {noise:g}", label=r"$N\epsilon^2M/\max(d, M)$",
-            )
-            for noise in (0.0, 1.0)
-        ]  # fmt: skip
+        parts = []
+        for noise in (0.0, 1.0):
+            rows = over_claim(budget, rng, noise, per_client, speedup)
+            given = {"noise": noise, "per_client": per_client}
+            setting = f"{name}, noise {noise:g}"
+            parts.append(Constant(
+                rows, ("M", "d", "M = d"), quantile=0.5, name=setting,
+                label=r"$N\epsilon^2M/\max(d, M)$",
+            ))  # fmt: skip
+            below = []
+            for n in few:
+                runs = range(budget(8, 40))
+                truths = [truth_of((1.0, 0.3), n, 64, rng, **given) for _ in runs]
+                below.append([kept(truth, 1, 10**6, rng) for truth in truths])
+            above = [group["kept"] for _, group in rows[rows["M"] > 8].groupby("M")]
+            powers = [log_slope(few, below).value, log_slope(large, above).value]
+            text = f"powers of M in N epsilon^2 for M < d and M > d, {setting}"
+            yield Fact(text, " and ".join(f"{power:.2f}" for power in powers))
         readings.append(Together(parts, name=name))
     yield Readings(readings, name="samples", phrase="a linear speedup in terms of M")
     for name, per_client in CONVENTIONS:
@@ -120,9 +137,8 @@ def remark_5_3(budget, rng, *, power=10.0):
     """
 
     def samples(values, n, d, noise):
-        runs, m = budget(12, 40), 10**7
-        truths = [truth_of(values, n, d, rng, noise=noise) for _ in range(runs)]
-        return [m * floor(truth, 2, m, rng) ** 2 for truth in truths]
+        truths = [truth_of(values, n, d, rng, noise=noise) for _ in range(budget(12, 40))]
+        return [kept(truth, 2, 10**7, rng) for truth in truths]
 
     yield Identity(power_asked(power), 1e-9, name="power of lambda_1/Delta in Theorem 5.1")
     yield Identity(as_kappa(rng, power), 1e-9, name="(lambda*_1/Delta)^10 = kappa^5")
