@@ -88,9 +88,9 @@ def remark4_1(budget, rng, *, scale=1e-2, allowed=0.1):
         missed = sum(excess > REACHED for excess in above)
         name = f"{figure}, M = {n}, N = {m}, k = {k}"
         # The least that descents find may be above the least.
-        data.append(Frequency(
-            missed, len(above), allowed, name=name, weight=0.5, measured_is=LOWER
-        ))  # fmt: skip
+        data.append(
+            Frequency(missed, len(above), allowed, name=name, weight=0.5, measured_is=LOWER)
+        )
         name = f"share of runs above the least training loss, {figure}"
         at = {"M": n, "N": m, "k": k}
         yield Fact(name, missed / len(above), value_is=LOWER, setting=at)
