@@ -162,7 +162,7 @@ def minimum(clients, m, copies, decay, rng, *, every=False):
                 out[3][i][seen] = slope.sum(axis=(1, 2))
         return value, np.concatenate([each.ravel() for each in out])
 
-    options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 0.0, "gtol": 1e-11}
+    options = {"maxiter": 20_000, "maxfun": 40_000, "maxcor": 50, "ftol": 0.0, "gtol": 1e-11}
     starts = (rng.standard_normal(ends[-1]) for _ in range(3))
     found = [minimize(function, x, jac=True, method="L-BFGS-B", options=options) for x in starts]
     means, apart, H, _ = split(min(found, key=lambda end: end.fun).x)
