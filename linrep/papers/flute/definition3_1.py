@@ -1,7 +1,5 @@
 """Definition 3.1 and Section 4.1: when a problem is under-parameterized, and what clients fit."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np
@@ -35,25 +33,17 @@ def definition(budget, rng, *, spare=0, nearest=1.0):
                 truth = LowRankRegression.random(n=n, d=d, singular_values=values, rng=rng)
                 for k in range(1, min(d, n) + 1):
                     best, where = truth.best(k), {"d": d, "n": n, "r": r, "k": k}
-                    left = np.linalg.norm(best.B @ best.W.T - truth.Phi)
+                    left = float(np.linalg.norm(best.B @ best.W.T - truth.Phi))
                     if k + spare >= r:
-                        fits.append((float(left / values[0]), where))
+                        fits.append((left / float(values[0]), where))
                     else:
-                        misses.append(
-                            (float(nearest * values[r - 1]), float(left) * (1 + 1e-9), where)
-                        )
+                        misses.append((float(nearest * values[r - 1]), left * (1 + 1e-9), where))
     yield Identity(fits, 1e-12, name="r <= k: BW = Phi", strength=PROVED)
-    yield Cases(
-        misses, quantity="lambda_r", name="r > k: none nearer than lambda_r", strength=PROVED
-    )
+    name = "r > k: none nearer than lambda_r"
+    yield Cases(misses, quantity="lambda_r", name=name, strength=PROVED)
 
 
-def _outside(A, basis):
-    """Return the share of A (d, k) outside the span of orthonormal columns."""
-    return float(np.linalg.norm(A - basis @ (basis.T @ A)) / np.linalg.norm(A))
-
-
-def _local(phi, k, rng):
+def local(phi, k, rng):
     """Return B where descent on |Bw - phi|^2 ends, from a start of size `SMALL`."""
     B, w = SMALL * rng.standard_normal((len(phi), k)), SMALL * rng.standard_normal(k)
     step = 0.2 / np.linalg.norm(phi)
@@ -63,6 +53,21 @@ def _local(phi, k, rng):
             break
         B, w = B - step * np.outer(error, w), w - step * B.T @ error
     return B
+
+
+def of_least_norm(budget, rng, missing):
+    """Yield what minimizers for each client alone have outside the span of the best one."""
+    for d, n in SIZES:
+        for _ in range(budget(2, 10)):
+            r = int(rng.integers(2, min(d, n) + 1))
+            values = np.linspace(2.0, 1.0, r)
+            truth = LowRankRegression.random(n=n, d=d, singular_values=values, rng=rng)
+            k = r - missing if missing else int(rng.integers(r, min(d, n) + 1))
+            basis = truth.svd[0][:, : min(k, r)]  # in the span of every B*, if k >= r
+            for i in range(n):
+                B = local(truth.Phi[:, i], k, rng)
+                outside = np.linalg.norm(B - basis @ (basis.T @ B)) / np.linalg.norm(B)
+                yield float(outside), {"d": d, "n": n, "r": r, "k": k, "client": i}
 
 
 @statement(
@@ -80,44 +85,21 @@ def local_span(budget, rng, *, missing=0, least=False):
 
     For k >= 2 a minimizer's other columns may be anything, for k > r those of B* as well.
     """
-    yield (
-        _kept(budget, rng, missing)
-        if least
-        else Cases(
-            [(*other_column.sides(), other_column.INSTANCE)],
-            name="k >= r: every minimizer",
-            quantity="square of what e_3 has outside the span of B*",
-        )
-    )
+    if least:
+        yield Identity(
+            of_least_norm(budget, rng, missing), DESCENT, strength=PROVED,
+            name="k >= r: minimizers of least norm", quantity="share outside the span of B*",
+        )  # fmt: skip
+    else:
+        quantity = "square of what e_3 has outside the span of B*"
+        only = [(*other_column.sides(), other_column.INSTANCE)]
+        yield Cases(only, name="k >= r: every minimizer", quantity=quantity)
     # Phi = diag(2, 1), k = 1: B* = e_1, client 2's model is e_2.
     yield Cases(
         [(Fraction(0), Fraction(1), {"Phi": [[2, 0], [0, 1]], "k": 1, "client": 2})],
-        name="k < r: possible",
-        strength=PROVED,
+        name="k < r: possible", strength=PROVED,
         quantity="square of what B_2 has outside the span of B*",
-    )
-
-
-def _kept(budget, rng, missing):
-    """Fit each client's model alone, by the minimizers of least norm."""
-    kept = []
-    for d, n in SIZES:
-        for _ in range(budget(2, 10)):
-            r = int(rng.integers(2, min(d, n) + 1))
-            values = np.linspace(2.0, 1.0, r)
-            truth = LowRankRegression.random(n=n, d=d, singular_values=values, rng=rng)
-            k = r - missing if missing else int(rng.integers(r, min(d, n) + 1))
-            basis = truth.svd[0][:, : min(k, r)]  # in the span of every B*, if k >= r
-            for i in range(n):
-                where = {"d": d, "n": n, "r": r, "k": k, "client": i}
-                kept.append((_outside(_local(truth.Phi[:, i], k, rng), basis), where))
-    return Identity(
-        kept,
-        DESCENT,
-        name="k >= r: minimizers of least norm",
-        quantity="share outside the span of B*",
-        strength=PROVED,
-    )
+    )  # fmt: skip
 
 
 local_span.corrected(

@@ -1,20 +1,32 @@
 """(11) to (15): a round of FLUTE, lifted."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from linrep.claims import Fact, Identity, Readings, Together, proved, statement
-from linrep.claims.deviations import identities
+from linrep.claims import Readings, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.flute import _lifted
-from linrep.papers.flute._hypotheses import FULL
+from linrep.claims.laws import equal, measured
+from linrep.papers.flute.lifted import (
+    CONVENTIONS,
+    EXACT,
+    SHAPES,
+    after_round,
+    discrepancy,
+    draw_case,
+    predicted,
+)
+from linrep.papers.flute.model import FULL
 from linrep.problems import LowRankRegression
 from linrep.theory import flute_lift
-from linrep.theory.flute import Spectrum
+
+#: Where padding meets rotation, as the displays can be read.
+PADDINGS = (
+    "rotated by U and V, then padded",
+    "padded, then rotated by U_* and V_*",
+    "Theta the first way, R the second, Phi_* decomposed anew",
+)
 
 
-def _printed_noise(case):
+def printed_noise(case):
     """Return Q of (11) and the transpose of Q~ of (12), term by term."""
     Q, Q_heads = np.zeros_like(case.B), np.zeros_like(case.W)
     eta = case.eta
@@ -29,30 +41,13 @@ def _printed_noise(case):
     return Q, Q_heads
 
 
-def _padded(case):
-    """Return the square truth Phi_* and a function that pads a pair of factors with zeros."""
-    size = max(case.truth.n, case.truth.d)
+def padded(case, pair):
+    """Return a pair of factors padded with zeros and lifted for the square truth Phi_*."""
+    n, d, size = case.truth.n, case.truth.d, case.spectrum.size
     Phi = np.zeros((size, size))
-    Phi[: case.truth.d, : case.truth.n] = case.truth.Phi
-
-    def pad(pair):
-        return tuple(np.vstack([A, np.zeros((size - len(A), A.shape[1]))]) for A in pair)
-
-    return LowRankRegression(Phi), pad
-
-
-def _paddings(case, after, noise):
-    """Yield each reading of where padding meets rotation with its deviation from (13)."""
-    square, pad = _padded(case)
-    eigenvalues = Spectrum.of(case.truth, case.B.shape[1]).eigenvalues
-    pairs = (case.B, case.W), after, noise
-    rotated = [flute_lift.lift(case.truth, *pair) for pair in pairs]
-    whole = [flute_lift.lift(square, *pad(pair)) for pair in pairs]
-    eta = case.eta
-    yield "rotated by U and V, then padded", _lifted.deviation(rotated, eigenvalues, eta)
-    yield "padded, then rotated by U_* and V_*", _lifted.deviation(whole, eigenvalues, eta)
-    mixed = _lifted.deviation([*rotated[:2], whole[2]], eigenvalues, eta)
-    yield "Theta the first way, R the second, Phi_* decomposed anew", mixed
+    Phi[:d, :n] = case.truth.Phi
+    square = (np.vstack([A, np.zeros((size - len(A), A.shape[1]))]) for A in pair)
+    return flute_lift.lift(LowRankRegression(Phi), *square)
 
 
 @statement(
@@ -67,43 +62,30 @@ def _paddings(case, after, noise):
 )
 def eq13(budget, rng, *, linear=0.5, cubic=0.5):
     """Run single rounds of FLUTE under each convention of its gradients and lift them."""
-    exact: dict[str, dict] = {
-        name: {shape: [] for shape in _lifted.SHAPES} for name in _lifted.CONVENTIONS
-    }
-    other: dict[str, list] = {name: [] for name in _lifted.PRINTED}
-    noises: list = []
-    paddings: dict[str, list] = {}
-    for shape in _lifted.SHAPES:
-        for _ in range(budget(12, 50, 400)):
-            case = _lifted.draw_case(rng, shape)
-            where, eta = case.settings, case.eta
-            noise = _printed_noise(case)
-            pairs = (case.B, case.W), noise
-            Theta, R = (flute_lift.lift(case.truth, *pair) for pair in pairs)
-            eigenvalues = Spectrum.of(case.truth, case.B.shape[1]).eigenvalues
-            for name, settings in _lifted.CONVENTIONS.items():
-                after = _lifted.after_round(case, **_lifted.in_units(settings(case.truth.n), eta))
-                lifted = flute_lift.lift(case.truth, *after)
-                found = _lifted.deviation((Theta, lifted, R), eigenvalues, eta, linear, cubic)
-                exact[name][shape].append((found, where))
-            for name, plain in _lifted.PRINTED.items():
-                other[name].append(_lifted.deviation_from_13(case, **_lifted.in_units(plain, eta)))
-            short = flute_lift.discrepancy(case.data, case.truth.Phi, case.B, case.W, eta)
-            scale = sum(np.abs(A).max() for A in (*short, case.B, case.W))
-            gap = max(np.abs(a - b).max() for a, b in zip(noise, short, strict=True))
-            noises.append((gap / scale, where))
-            after = _lifted.after_round(case, **_lifted.in_units({}, eta))
-            for name, found in _paddings(case, after, noise):
-                paddings.setdefault(name, []).append((found, where))
-    for name, found in exact.items():
-        yield proved(Together(identities(found, _lifted.EXACT), name=name))
-    yield Identity(noises, _lifted.EXACT, name="(11) and (12)", strength=PROVED)
-    yield proved(
-        Readings(
-            identities(paddings, _lifted.EXACT),
-            name="padding and rotation",
-            phrase="Theta of B~ and W~ padded, R of U_*'Q_* and Q~_* V_*",
-        )
-    )
-    for name, values in other.items():
-        yield Fact(f"median relative deviation from (13): {name}", float(np.median(values)))
+
+    def found(case):
+        def next_by_13(Theta, R, *coefficients):
+            return predicted(Theta, R, case.spectrum.eigenvalues, case.eta, *coefficients)
+
+        state, noise, short = (case.B, case.W), printed_noise(case), discrepancy(case)
+        Theta, R = case.lift(*state), case.lift(*noise)
+        for name, settings in CONVENTIONS.items():
+            after = case.lift(*after_round(case, **settings(case.truth.n)))
+            yield name, equal(after, next_by_13(Theta, R, linear, cubic))
+        for A, Q, same in zip(state, noise, short, strict=True):
+            yield "(11) and (12)", equal(A + Q, A + same)
+        after = after_round(case)
+        rotated, whole = case.lift(*after), padded(case, noise)
+        yield PADDINGS[0], equal(rotated, next_by_13(Theta, R))
+        yield PADDINGS[1], equal(padded(case, after), next_by_13(padded(case, state), whole))
+        yield PADDINGS[2], equal(rotated, next_by_13(Theta, whole))
+
+    cases = (draw_case(rng, shape) for shape in SHAPES for _ in range(budget(12, 50, 400)))
+    each = ((*one, case.settings) for case in cases for one in found(case))
+    parts = measured(each, tolerance=EXACT, strength=PROVED)
+    readings = [parts.pop(name) for name in PADDINGS]
+    yield from parts.values()
+    yield Readings(
+        readings, name="padding and rotation",
+        phrase="Theta of B~ and W~ padded, R of U_*'Q_* and Q~_* V_*",
+    )  # fmt: skip

@@ -1,43 +1,31 @@
 """(28), (29) and (37): what the proofs of Lemma A.10 and Proposition A.12 calculate."""
 
-from __future__ import annotations
-
-from fractions import Fraction
-from typing import Any, NamedTuple
+from fractions import Fraction as Q
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, search_instances, statement
+from linrep.claims import statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.flute._checks import by_name
-from linrep.papers.flute.counterexamples import eq28 as printed
+from linrep.claims.laws import Arrays, Open, Region, at_most, law, lines, measured
 from linrep.theory.flute import Spectrum, sizes
 from linrep.theory.flute_lift import product_error
 
 # (28), (29)
 
 
-def _grid(top):
-    """Return exact numbers from 1e-12 to a top, dense at both ends."""
-    small = [top * Fraction(1, 10**power) for power in range(1, 13)]
-    return [*small, *(top * Fraction(part, 60) for part in range(1, 61))]
-
-
-def _links(top, divisor, rate):
-    """Yield each link of (28) and (29), as (name, left, right, instance) over x up to a top."""
-    upto = f"x up to {top}"
-    for x in _grid(top):
-        where = {"x": str(x)}
-        ratio, linear = printed.sides(x, divisor)
-        square = (1 - rate * x) ** 2
-        yield f"(3/2 - x/8)/(3/2 + x/8) <= 1 - x/{divisor}, {upto}", ratio, linear, where
-        yield f"1 - x/{divisor} <= (1 - x/16)^2, {upto}", linear, square, where
-        yield f"(3/2 - x/8)/(3/2 + x/8) <= (1 - x/16)^2, {upto}", ratio, square, where
-        text = f"1 - x/{divisor} <= 1 - x/16, the text's reason, {upto}"
-        yield text, linear, 1 - rate * x, where
-        for a in (Fraction(part, 20) for part in range(-10, 11)):
-            widest, at = (1 - x / 8 + a) / (1 + x / 8 + a), where | {"a": str(a)}
-            yield f"largest at 1/2 of all brackets within 1/2, {upto}", widest, ratio, at
+@lines("flute.eq28.corrected", Region(
+    x=lambda *, largest=1: (Open(0), largest),  # eta Delta
+    a=(-Q(1, 2), Q(1, 2)),
+))  # fmt: skip
+def links(x, a, *, divisor=7, rate=Q(1, 16)):
+    """The quotient of both factors is largest at 1/2, and what is beyond it."""
+    quotient, linear = (1 - x / 8 + a) / (1 + x / 8 + a), 1 - x / divisor
+    return {
+        "largest at 1/2": at_most(quotient, (12 - x) / (12 + x)),
+        "(28)": at_most((12 - x) / (12 + x), linear),
+        "(29)": at_most(linear, (1 - rate * x) ** 2),
+        "the text's reason": at_most(linear, 1 - rate * x),
+    }
 
 
 @statement(
@@ -49,10 +37,9 @@ def _links(top, divisor, rate):
     "eta Delta/16)^2, the square of the rate.",
     negative_control={"divisor": 5},
 )
-def eq28(budget, rng, *, divisor=6, rate=Fraction(1, 16)):
-    """Compare lhs and rhs of every link in exact fractions, for x up to 1/36 and up to 1."""
-    for top in (Fraction(1, 36), Fraction(1)):
-        yield from by_name(_links(top, divisor, rate), strength=PROVED)
+def eq28(budget, rng, *, divisor=6, rate=Q(1, 16), largest=Q(1, 36)):
+    """Compare lhs and rhs of every link exactly, for x up to the largest."""
+    yield links.measure(divisor=divisor, rate=rate, largest=largest)
 
 
 eq28.corrected(
@@ -61,7 +48,7 @@ eq28.corrected(
     r" \le \Big(1 - \frac x{16}\Big)^2",
     plain="The ratio of the one-step bounds is at most 1 - eta Delta/7, and that at most (1 - "
     "eta Delta/16)^2, the square of the rate.",
-    constants={"divisor": 7},
+    constants={"divisor": 7, "largest": 1},
     negative_control={"divisor": 9},
     stronger={"divisor": -1, "rate": 1},
 )
@@ -70,67 +57,48 @@ eq28.corrected(
 # (37)
 
 
-class _State(NamedTuple):
-    """A lifted iterate and the spectrum."""
-
-    Theta: Any
-    spectrum: Spectrum
-
-    @classmethod
-    def read(cls, reader, shape):
-        """Return one with sigma_1 at most sqrt(2 lambda*_1), of which the first number is a share.
-
-        None where it would be 0.
-        """
-        size, k = shape["size"], shape["k"]
-        share, values = abs(reader.number()), np.abs(reader.numbers(size))
-        Theta, spectrum = reader.numbers(2 * size, k), Spectrum(values, n=size, d=size, k=k)
-        largest = np.linalg.norm(Theta, 2)
-        if spectrum.first <= 0.0 or largest == 0.0:
-            return None
-        allowed = np.sqrt(2.0 * spectrum.first) * min(1.0, share)
-        return cls(Theta * (allowed / largest), spectrum)
-
-    def sides(self, factor):
-        """Return both sides of (37), with a factor of the second term."""
-        Theta, spectrum, k = *self, self.spectrum.k
-        D = Theta[:k] @ Theta[:k].T - np.diag(spectrum.eigenvalues[:k])
-        bound = np.sqrt(k) * np.linalg.norm(D, 2)
-        bound += factor * np.sqrt(k * spectrum.first) * sizes(Theta).rest
-        return float(product_error(Theta, spectrum)), float(bound)
+def both_sides(Theta, spectrum, factor):
+    """Return (37) for an iterate, with a factor of its second term."""
+    k = spectrum.k
+    D = Theta[:k] @ Theta[:k].T - np.diag(spectrum.eigenvalues[:k])
+    bound = np.sqrt(k) * np.linalg.norm(D, 2)
+    bound += factor * np.sqrt(k * spectrum.first) * sizes(Theta).rest
+    return at_most(float(product_error(Theta, spectrum)), float(bound))
 
 
-@statement(
-    "flute.eq37",
-    place="Proposition A.12, (37)",
-    latex=r"\sigma_1(\Theta) \le \sqrt{2\lambda^*_1}:\quad \|\Theta\Theta^\top -"
-    r" \mathrm{diag}(\tilde\Lambda_k, 0)\|_F \le \sqrt k\,\|D\| + 2\sqrt{k\lambda^*_1}\,"
+@law(
+    "flute.eq37", "Proposition A.12, (37)",
+    r"\sigma_1(\Theta) \le \sqrt{2\lambda^*_1}:\quad \|\Theta\Theta^\top -"
+    r" \mathrm{diag}(\tilde\Lambda_k, 0)\|_F \le \sqrt k\,\|D\| + <factor>\sqrt{k\lambda^*_1}\,"
     r"\|\Theta_{\mathrm{res}}\|",
-    plain="The error of Theta is bounded by those of its leading block and of the remainder.",
-    negative_control={"factor": 1.7},
-    stronger={"factor": -1},
-)
-def eq37(budget, rng, *, factor=2.0):
-    """Search over all Theta so small, and try those whose rest is as large as the leading rows."""
-    yield search_instances(
-        lambda state: state.sides(factor),
-        [{"size": size, "k": k} for size, k in ((1, 1), (2, 1), (3, 2), (4, 3))],
-        _State.read,
-        budget,
-        rng,
-        name="search",
-        strength=PROVED,
-    )
-    even, needed = [], []
-    for k in (1, 2, 4):
-        for share in (1e-6, 1e-3, 0.1, 0.5, 0.9, 1.0):
-            spectrum = Spectrum(np.ones(k), n=2 * k, d=2 * k, k=k)
-            # D = 0, all singular values equal: the cross blocks and that of the rest are left.
-            Theta = np.zeros((4 * k, k))
-            Theta[:k] = np.sqrt(spectrum.first) * np.eye(k)
-            Theta[k : 2 * k] = share * Theta[:k]
-            left, right = _State(Theta, spectrum).sides(factor)
-            even.append((left * (1.0 - 1e-12), right, {"k": k, "rest over leading rows": share}))
-            needed.append(factor * left / right)
-    yield Cases(even, name="D = 0 and rows of one length", strength=PROVED)
-    yield Fact("largest factor needed in place of 2 at D = 0", max(needed))
+    over=Arrays(
+        *({"s": size, "k": k} for size, k in ((1, 1), (2, 1), (3, 2), (4, 3))),
+        share="", values="s", upper="sk", lower="sk",
+    ),
+    wrong={"factor": 1.7}, stronger={"factor": -1},
+)  # fmt: skip
+def eq37(share, values, upper, lower, *, factor=2.0):
+    """The error of Theta is bounded by those of its leading block and of the remainder."""
+    (size, k), Theta = upper.shape, np.vstack([upper, lower])
+    largest = np.linalg.norm(Theta, 2)
+    if k > size or largest == 0.0 or not values.any():
+        return None
+    spectrum = Spectrum(np.sort(np.abs(values))[::-1], n=size, d=size, k=k)
+    allowed = np.sqrt(2.0 * spectrum.first) * min(1.0, abs(share))
+    return both_sides(Theta * (allowed / largest), spectrum, factor)
+
+
+@eq37.also
+def rows_of_one_length(budget, rng, *, factor=2.0):
+    """D = 0, all singular values equal: the cross blocks and that of the rest are left."""
+
+    def found():
+        for k in (1, 2, 4):
+            for share in (1e-6, 1e-3, 0.1, 0.5, 0.9, 1.0):
+                Theta = np.sqrt(2.0) * np.vstack(
+                    [np.eye(k), share * np.eye(k), np.zeros((2 * k, k))]
+                )
+                sides = both_sides(Theta, Spectrum(np.ones(k), n=2 * k, d=2 * k, k=k), factor)
+                yield "D = 0 and rows of one length", sides, {"k": k, "rest over the others": share}
+
+    yield from measured(found(), strength=PROVED).values()

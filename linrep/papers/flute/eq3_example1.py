@@ -1,20 +1,26 @@
 """(3) and Example 1: what is to be learned, and what averaged representations hold of it."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from linrep.claims import Cases, Fact, Readings, proved, statement
+from linrep.claims import Readings, proved, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
-from linrep.papers.flute._lifted import EXACT
+from linrep.claims.laws import at_most, equal, measured
+from linrep.papers.flute.lifted import EXACT
 from linrep.problems import LowRankRegression
 from linrep.problems.subspace import random_frame
 
 DESCENT = 1e-6
+#: Singular values of Phi, by how k and the gap are chosen.
+KINDS = {
+    "gap": ((1.0, 0.9, 0.7, 0.1), (1.0, 0.9, 0.3, 0.1), (4.0, 3.0, 1.5, 0.2, 0.1)),
+    "k = r": ((1.0, 0.9), (4.0, 3.0, 1.5)),
+    "k > r": ((1.0, 0.9), (4.0, 3.0, 1.5)),
+    "no gap": ((1.0, 1.0, 1.0, 0.1), (2.0, 1.0, 1.0, 0.3), (1.0, 0.5, 0.5, 0.5)),
+}
 
 
-def _descend(Phi, k, starts, rounds, rng):
+def descend(Phi, k, starts, rounds, rng):
     """Return BW' where gradient descent on |BW' - Phi|_F^2 ends, one for each random start."""
     largest = np.linalg.norm(Phi, 2)
     B, W = (0.3 * np.sqrt(largest) * rng.standard_normal((starts, side, k)) for side in Phi.shape)
@@ -30,18 +36,46 @@ def _descend(Phi, k, starts, rounds, rng):
     return B @ W.swapaxes(1, 2)
 
 
-def _decomposition_error(X, Phi, k, factor):
+def decomposition_error(X, Phi, k, factor):
     """Return how far X is from U_k Lambda_k V_k' of some decomposition of Phi, lambda_1 at 1.
 
     X and Phi - X have to be orthogonal on both sides, and X to have the k largest singular values.
     """
     values = np.linalg.svd(Phi, compute_uv=False)
-    size = values[0] ** 2
     rest = Phi - X / factor
     crossed = max(np.abs(X.T @ rest).max(), np.abs(X @ rest.T).max())
     found = np.linalg.svd(X, compute_uv=False)
     expected = np.where(np.arange(found.size) < k, factor * values, 0.0)
-    return float(max(crossed / size, np.abs(found - expected).max() / values[0]))
+    return float(max(crossed / values[0] ** 2, np.abs(found - expected).max() / values[0]))
+
+
+def ends(budget, rng, factor):
+    """Yield a part of (3), how far descents end from what it says, and where."""
+    for kind, several in KINDS.items():
+        for values in several:
+            shapes = rng.permutation([(5, 9), (7, 7), (9, 5)]).tolist()
+            for d, n in shapes[: budget(1, 3)] if kind == "k > r" else shapes:
+                k = {"gap": int(rng.integers(1, 4)), "no gap": 2}.get(kind, len(values))
+                k += kind == "k > r"
+                # Spare columns die like 1/t, and the value 0 is approached like 1/t^2.
+                rounds = 12_000 if kind == "k > r" else 20_000
+                truth = LowRankRegression.random(n=n, d=d, singular_values=values, rng=rng)
+                Phi, best = truth.Phi, truth.best(k).Phi
+                where, unit = {"n": n, "d": d, "k": k, "lambda": list(values)}, values[0] ** 2
+                for X in descend(Phi, k, budget(6, 20), rounds, rng):
+                    if kind == "gap":
+                        yield "gap: Phi_k", relative(X, factor * best), where
+                        claimed = np.sum(truth.singular_values[k:] ** 2)
+                        claimed += (1.0 - factor) ** 2 * np.sum(best**2)
+                        off = abs(np.sum((X - Phi) ** 2) - claimed) / unit
+                        yield "gap: sum of the squares left", off, where
+                    elif kind == "no gap":
+                        off = decomposition_error(X, Phi, k, factor)
+                        yield "no gap: some truncated decomposition", off, where
+                    elif kind == "k = r":
+                        yield "k = r: Phi", relative(X, factor * Phi), where
+                    else:
+                        yield "k > r: value 0", np.sum((X - factor * Phi) ** 2) / unit, where
 
 
 @statement(
@@ -58,55 +92,16 @@ def eq3(budget, rng, *, factor=1.0):
 
     The minimizer is unique if and only if there is a gap, or k >= r.
     """
-    spectra = {
-        "gap": ((1.0, 0.9, 0.7, 0.1), (1.0, 0.9, 0.3, 0.1), (4.0, 3.0, 1.5, 0.2, 0.1)),
-        "k = r": ((1.0, 0.9), (4.0, 3.0, 1.5)),
-        "k > r": ((1.0, 0.9), (4.0, 3.0, 1.5)),
-        "no gap": ((1.0, 1.0, 1.0, 0.1), (2.0, 1.0, 1.0, 0.3), (1.0, 0.5, 0.5, 0.5)),
-    }
-    parts: dict[str, list] = {
-        "gap: Phi_k": [],
-        "gap: sum of the squares left": [],
-        "k = r: Phi": [],
-        "k > r: value 0": [],
-        "no gap: some truncated decomposition": [],
-    }
-    spread = []
-    for kind, several in spectra.items():
-        for values in several:
-            shapes = rng.permutation([(5, 9), (7, 7), (9, 5)]).tolist()
-            for d, n in shapes[: budget(1, 3)] if kind == "k > r" else shapes:
-                k = {"gap": int(rng.integers(1, 4)), "no gap": 2}.get(kind, len(values))
-                k += kind == "k > r"
-                # Spare columns die like 1/t, and the value 0 is approached like 1/t^2.
-                rounds = 12_000 if kind == "k > r" else 20_000
-                truth = LowRankRegression.random(n=n, d=d, singular_values=values, rng=rng)
-                best, where = truth.best(k).Phi, {"n": n, "d": d, "k": k, "lambda": list(values)}
-                found = _descend(truth.Phi, k, budget(6, 20), rounds, rng)
-                left = np.sum(truth.singular_values[k:] ** 2)
-                for X in found:
-                    if kind == "gap":
-                        parts["gap: Phi_k"].append((relative(X, factor * best), where))
-                        value = np.sum((X - truth.Phi) ** 2)
-                        claimed = left + (1.0 - factor) ** 2 * np.sum(best**2)
-                        parts["gap: sum of the squares left"].append(
-                            (abs(value - claimed) / values[0] ** 2, where)
-                        )
-                    elif kind == "no gap":
-                        error = _decomposition_error(X, truth.Phi, k, factor)
-                        parts["no gap: some truncated decomposition"].append((error, where))
-                    elif kind == "k = r":
-                        parts["k = r: Phi"].append((relative(X, factor * truth.Phi), where))
-                    else:
-                        value = np.sum((X - factor * truth.Phi) ** 2) / values[0] ** 2
-                        parts["k > r: value 0"].append((value, where))
-                if kind == "no gap":
-                    spread.append(np.linalg.norm(found - found[0], axis=(1, 2)).max() / values[0])
+    parts: dict[str, list] = {}
+    for name, *case in ends(budget, rng, factor):
+        parts.setdefault(name, []).append(case)
     yield from map(proved, identities(parts, DESCENT))
-    yield Fact("largest distance between ends without a gap", max(spread), "lambda_1")
 
 
 # Example 1
+
+#: Of B*W* = u_1 lambda_1.
+READINGS = "lambda_1 u_1 in column 1, zeros elsewhere", "u_1 lambda_1"
 
 
 @statement(
@@ -121,57 +116,36 @@ def eq3(budget, rng, *, factor=1.0):
 )
 def example1(budget, rng, *, power=0.5):
     """Average representations that fit each client exactly, and measure their angle to u_1."""
-    names = (
-        "w = lambda: B",
-        "w = lambda: cos = 1/sqrt(M)",
-        "w = sqrt(lambda/M): B",
-        "w = sqrt(lambda/M): cos = sqrt(lambda_1/sum)",
-    )
-    parts: dict[str, list] = {name: [] for name in names}
-    target: dict[str, list] = {"lambda_1 u_1 in column 1, zeros elsewhere": [], "u_1 lambda_1": []}
-    heavier, unitary, equal = [], [], []
-    for M in range(3, 21):
-        for _ in range(budget(3, 20, 100)):
-            d = M + int(rng.integers(1, 6))
-            values = np.sort(10.0 ** rng.uniform(-3.0, 3.0, M))[::-1]
-            U = random_frame(d, M, rng)
-            Phi, where = U * values, {"M": M, "d": d, "lambda": values.tolist()}
-            best = LowRankRegression(Phi).best(1).Phi
-            single = np.outer(values[0] * U[:, 0], np.eye(M)[0])
-            target["lambda_1 u_1 in column 1, zeros elsewhere"].append(
-                (relative(best, single) * (values[0] - values[1]) / values[0], where)
-            )
-            printed = values[0] * U[:, :1]
-            target["u_1 lambda_1"].append(
-                (relative(best, printed) if best.shape == printed.shape else np.inf, where)
-            )
-            unitary.append(relative(U @ U.T, np.eye(d)) < EXACT)
-            plain, weighted, same = (
-                np.mean(Phi / heads, axis=1)
-                for heads in (values, (values / M) ** power, np.ones(M))
-            )
-            cosines = [U[:, 0] @ B / np.linalg.norm(B) for B in (plain, weighted, same)]
-            share = values[0] / values.sum()
-            for name, found, expected in zip(
-                names,
-                (plain, cosines[0], weighted, cosines[1]),
-                (U.mean(axis=1), 1.0 / np.sqrt(M), U @ np.sqrt(values / M), np.sqrt(share)),
-                strict=True,
-            ):
-                parts[name].append((relative(found, expected), where))
-            heavier.append((cosines[0], cosines[1], where))
-            equal.append(cosines[2] > cosines[1])
-    yield from map(proved, identities(parts, EXACT))
-    yield proved(
-        Readings(
-            identities(target, EXACT), name="B*W* = u_1 lambda_1", phrase="B*W* = u_1 lambda_1"
+
+    def cosine(U, B):
+        return U[:, 0] @ B / np.linalg.norm(B)
+
+    def found(M):
+        d = M + int(rng.integers(1, 6))
+        values = np.sort(10.0 ** rng.uniform(-3.0, 3.0, M))[::-1]
+        U = random_frame(d, M, rng)
+        plain, weighted = (
+            np.mean(U * values / heads, axis=1) for heads in (values, (values / M) ** power)
         )
-    )
-    yield Cases(
-        heavier,
-        quantity="cosine to u_1",
-        name="u_1 weighted more with w = sqrt(lambda/M)",
-        strength=PROVED,
-    )
-    yield Fact("share of cases with a unitary U, all having M < d", float(np.mean(unitary)))
-    yield Fact("share of cases in which equal heads weight u_1 still more", float(np.mean(equal)))
+        root, share = 1.0 / np.sqrt(M), np.sqrt(values[0] / values.sum())
+        yield "w = lambda: B", equal(plain, U.mean(axis=1))
+        yield "w = lambda: cos = 1/sqrt(M)", equal(cosine(U, plain), root)
+        yield "w = sqrt(lambda/M): B", equal(weighted, U @ np.sqrt(values / M))
+        yield "w = sqrt(lambda/M): cos = sqrt(lambda_1/sum)", equal(cosine(U, weighted), share)
+        # The best model is found as exactly as the gap is wide.
+        best, gap = LowRankRegression(U * values).best(1).Phi, 1.0 - values[1] / values[0]
+        single, printed = np.outer(values[0] * U[:, 0], np.eye(M)[0]), values[0] * U[:, :1]
+        yield READINGS[0], equal(single + gap * (best - single), single)
+        same = best.shape == printed.shape
+        yield READINGS[1], equal(best if same else np.full(printed.shape, np.inf), printed)
+        name = "u_1 weighted more with w = sqrt(lambda/M)"
+        yield name, at_most(cosine(U, plain), cosine(U, weighted))
+
+    several = ((M, found(M)) for M in range(3, 21) for _ in range(budget(3, 20, 100)))
+    each = ((*one, {"M": M}) for M, case in several for one in case)
+    parts = measured(each, tolerance=EXACT, strength=PROVED)
+    *exact, heavier = (part for name, part in parts.items() if name not in READINGS)
+    yield from exact
+    name = "B*W* = u_1 lambda_1"
+    yield Readings([parts[reading] for reading in READINGS], name=name, phrase=name)
+    yield heavier

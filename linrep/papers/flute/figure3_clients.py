@@ -6,8 +6,8 @@ import numpy as np
 
 from linrep.claims import Fact, Paired, statement
 from linrep.claims.tables import draw_seeds
-from linrep.papers.flute._hypotheses import FIGURES
 from linrep.papers.flute._races import FIGURE, NOISES, race
+from linrep.papers.flute.model import FIGURES
 from linrep.papers.flute.settings import NOISE, TIE
 
 FEW, MANY = FIGURE.n

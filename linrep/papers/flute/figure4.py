@@ -8,8 +8,8 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import Fact, Frequency, Paired, statement
 from linrep.claims.tables import draw_seeds
-from linrep.papers.flute._hypotheses import FIGURES
 from linrep.papers.flute._races import NOISES, draw_truth
+from linrep.papers.flute.model import FIGURES
 from linrep.papers.flute.settings import HELD, NOISE, RATIOS, STEP_SIZE, TIE, Figure4
 
 FIGURE = Figure4()

@@ -16,7 +16,6 @@ import pandas as pd
 
 from linrep.claims import Curve, Fact, Paired, Readings, Together, Trend, statement
 from linrep.claims.tables import medians
-from linrep.papers.flute._hypotheses import FIGURES
 from linrep.papers.flute._races import (
     EPOCH_TIE,
     EXPLAINED,
@@ -30,6 +29,7 @@ from linrep.papers.flute._races import (
     named,
     race,
 )
+from linrep.papers.flute.model import FIGURES
 from linrep.papers.flute.settings import HEADS, TIE
 
 

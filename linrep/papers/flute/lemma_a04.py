@@ -1,7 +1,5 @@
 """Lemma A.4: which random starts satisfy Claim A.3."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -11,30 +9,22 @@ import pandas as pd
 from linrep.claims import Cases, Curve, Fact, Frequency, Together, statement
 from linrep.claims.evidence import FAILS
 from linrep.claims.quantities import UPPER
-from linrep.papers.flute import _entering
-from linrep.papers.flute._common import spectra
-from linrep.papers.flute._hypotheses import GAP
+from linrep.papers.flute import entering
 from linrep.papers.flute.counterexamples import lemmaa4_proof, lemmaa4_range, lemmaa4_scale
-from linrep.theory import flute as theory
-from linrep.theory.flute import Spectrum, step_size_limits
+from linrep.papers.flute.model import GAP, Spectrum, spectra
+from linrep.theory.flute import exponent, sizes, step_size_limits
 from linrep.theory.flute_lift import iterate, product_error
 
 FIGURE_STEP = 0.03  # Appendix C.1
+LOG_10 = math.log(10.0)
 
 
-def _figure_spectra():
+def figure_spectra():
     """Yield those of Figure 3: lambda_i = 2d/(i + 1), d = 10."""
     for n in (15, 30):
         for k in (2, 4, 6, 8):
             values = 20.0 / np.arange(2.0, 12.0)
             yield {"n": n, "d": 10, "k": k}, Spectrum(values, n, 10, k, math.sqrt(0.3))
-
-
-def _settings(budget):
-    """Yield (setting, spectrum) of all kinds."""
-    names = budget(("gap", "flat", "decay"), ("even", "gap", "flat", "third 2.8", "decay"))
-    yield from spectra(ranks=budget((2,), (1, 2, 3)), shapes=("d < n", "d = n"), names=names)
-    yield from _figure_spectra()
 
 
 def explicit_scale(spectrum: Spectrum, step_size: float, failure: float) -> float:
@@ -46,38 +36,21 @@ def explicit_scale(spectrum: Spectrum, step_size: float, failure: float) -> floa
     """
     whole = math.sqrt(spectrum.n + spectrum.d) + math.sqrt(spectrum.k)
     whole += math.sqrt(2.0 * math.log(4.0 / failure))
-    worst = _entering.two_sizes(0.5 * failure / math.sqrt(spectrum.k), whole, spectrum)
+    worst = entering.two_sizes(0.5 * failure / math.sqrt(spectrum.k), whole, spectrum)
     early = 0.5 * math.log(0.25 * spectrum.gap) - math.log(whole)
-    return min(float(_entering.log_scale(worst, spectrum, step_size)), early)
+    return min(float(entering.log_scale(worst, spectrum, step_size)), early)
 
 
-def _at(log_alpha, spectrum, eta, draws, failure, *, excess=0.0, setting, **options):
+def outside(log_alpha, spectrum, eta, draws, failure, *, excess=0.0, setting, **options):
     """Count draws, with alpha = 1, that are outside Claim A.3 at an alpha."""
-    bad = int(np.sum(~_entering.satisfied(draws, spectrum, eta, log_alpha, excess)))
-    where = {**setting, "step_size": eta, "log10 alpha": log_alpha / math.log(10.0)}
+    bad = int(np.sum(~entering.satisfied(draws, spectrum, eta, log_alpha, excess)))
+    where = {**setting, "step_size": eta, "log10 alpha": log_alpha / LOG_10}
     return Frequency(bad, len(draws), failure, setting=where, **options)
 
 
-def _powers(logs):
-    """Return the range of some numbers, as powers of 10."""
-    logs = np.array(logs) / math.log(10.0)
-    return f"10^{logs.min():.0f} to 10^{logs.max():.0f}"
-
-
-def _shares(name, spectrum, eta, draws):
-    """Return what the picture of P(Claim A.3) against alpha is drawn from."""
-    powers = np.arange(4, 33, 4)
-    inside = [_entering.satisfied(draws, spectrum, eta, -p * math.log(10.0)) for p in powers]
-    return pd.DataFrame(
-        {
-            "panel": "",
-            "series": name,
-            "x": 10.0 ** -powers.astype(float),
-            "y": [float(np.mean(each)) for each in inside],
-            "xlabel": r"$\alpha$",
-            "ylabel": "share of draws in Claim A.3",
-        }
-    )
+def median_scale(draws, spectrum, eta):
+    """Return the power of 10 that is the largest alpha in Claim A.3 of the median draw."""
+    return float(np.median(entering.log_scale(draws, spectrum, eta))) / LOG_10
 
 
 @statement(
@@ -92,130 +65,90 @@ def _shares(name, spectrum, eta, draws):
 def lemmaA4(budget, rng, *, excess=0.0):
     """Count draws outside Claim A.3 at an explicit alpha, however small that has to be."""
     groups: dict[float, list] = {0.5: [], 0.2: []}
-    tables, largest = [], []
-    for setting, spectrum in _settings(budget):
+    tables, largest, powers = [], [], np.arange(4, 33, 4)
+    names = budget(("gap", "flat", "decay"), ("even", "gap", "flat", "third 2.8", "decay"))
+    usual = spectra(ranks=budget((2,), (1, 2, 3)), shapes=("d < n", "d = n"), names=names)
+    for setting, spectrum in [*usual, *figure_spectra()]:
         eta = step_size_limits(spectrum)["lemma_A5"]
-        draws = _entering.gaussian_lifts(spectrum, budget(400, 1000), rng)
+        draws = entering.gaussian_lifts(spectrum, budget(400, 1000), rng)
         first, *_, last = (f"{value:.2g}" for value in spectrum.singular_values)
         name = f"lambda {first} ... {last}, n = {spectrum.n}, d = {spectrum.d}, k = {spectrum.k}"
         for failure, group in groups.items():
-            log_alpha = explicit_scale(spectrum, eta, failure)
-            group.append(
-                _at(
-                    log_alpha,
-                    spectrum,
-                    eta,
-                    draws,
-                    failure,
-                    setting=setting,
-                    name=name,
-                    excess=excess,
-                )
-            )
-        kappa = theory.exponent(spectrum, eta)
-        tables.append(_shares(f"{name}, kappa = {kappa:.3f}", spectrum, eta, draws))
-        largest.append(float(np.median(_entering.log_scale(draws, spectrum, eta))))
+            at = explicit_scale(spectrum, eta, failure), spectrum, eta, draws, failure
+            group.append(outside(*at, setting=setting, name=name, excess=excess))
+        inside = [entering.satisfied(draws, spectrum, eta, -p * LOG_10) for p in powers]
+        points = {
+            "x": 10.0 ** -powers.astype(float),
+            "y": [float(np.mean(each)) for each in inside],
+        }
+        series = f"{name}, kappa = {exponent(spectrum, eta):.3f}"
+        tables.append(pd.DataFrame({"panel": "", "series": series, **points}))
+        largest.append(median_scale(draws, spectrum, eta))
     for failure, group in groups.items():
         group.sort(key=lambda part: part.violations, reverse=True)
         yield Together(group, name=f"delta = {failure:g}, all spectra")
-    yield Curve(pd.concat(tables, ignore_index=True))
-    yield Fact("largest alpha of the median draw, over the spectra", _powers(largest))
+    labels = {"xlabel": r"$\alpha$", "ylabel": "share of draws in Claim A.3"}
+    yield Curve(pd.concat(tables, ignore_index=True).assign(**labels))
+    alphas = f"10^{min(largest):.0f} to 10^{max(largest):.0f}"
+    yield Fact("largest alpha of the median draw, over the spectra", alphas)
 
 
-_SMALL = (1e-2, 1e-4, 1e-8)  # alpha
-
-
-def _least(budget, rng, alpha_power, k_power):
-    """Count sigma_k(Theta_k^0) below alpha^p delta' k^q at d = k, alpha = 1/(10 d) and less.
-
-    Theta_k^0 is alpha times a normal k by k matrix.
-    """
-    ranks, failure, parts = budget((2, 8), (2, 8, 32)), 0.5, []
-    count = budget(8000, 16000)
-    for k in ranks:
-        draws = rng.standard_normal((count, k, k))
-        least = np.linalg.svd(draws, compute_uv=False)[:, -1]
-        for alpha in (0.1 / k, *_SMALL):
-            bound = alpha**alpha_power * failure * k**k_power
-            parts.append(
-                Frequency(
-                    int(np.sum(alpha * least < bound)),
-                    len(draws),
-                    failure,
-                    weight=1.0 / (len(ranks) * (1 + len(_SMALL))),
-                    name=f"k = {k}, alpha {alpha:g}",
-                    setting={"k": k, "alpha": alpha, "bound": bound},
-                )
-            )
-    return Together(parts, name="sigma_k(Theta_k)")
-
-
-def _rest(budget, rng, alpha_power):
-    """Count sigma_1(Theta_res^0) above alpha^p (2 sqrt(d) + sqrt(2 log(2/delta')))."""
-    shapes, failure, parts = ((12, 8, 2), (8, 12, 2), (20, 20, 20)), 0.3, []
-    for n, d, k in shapes:
-        spectrum = Spectrum(np.ones(min(n, d)), n, d, k)
-        rest = theory.sizes(_entering.gaussian_lifts(spectrum, budget(60, 400), rng)).rest
-        for alpha in (0.1 / spectrum.size, *_SMALL):
-            bound = alpha**alpha_power * _width(spectrum, failure)
-            parts.append(
-                Frequency(
-                    int(np.sum(alpha * rest > bound)),
-                    len(rest),
-                    failure,
-                    weight=1.0 / (len(shapes) * (1 + len(_SMALL))),
-                    name=f"n = {n}, d = {d}, k = {k}, alpha {alpha:g}",
-                    setting={"n": n, "d": d, "k": k, "alpha": alpha, "bound": bound},
-                )
-            )
-    return Together(parts, name="sigma_1(Theta_res)")
-
-
-def _rest_exactly(alpha_power):
-    """Compare the probability that the display claims with a bound on the true one, exactly."""
-    where = {"n": 2, "d": 2, "alpha": 1e-4, "delta'": 0.5, "power of alpha": alpha_power}
-    return Cases(
-        [(*lemmaa4_proof.sides(alpha_power), where)],
-        predicted_is=UPPER,
-        name="sigma_1(Theta_res), a bound on the probability",
-        quantity="probability claimed",
-    )
-
-
-def _width(spectrum, failure):
+def width(spectrum, failure):
+    """Return 2 sqrt(d) + sqrt(2 log(2/delta'))."""
     return 2.0 * math.sqrt(spectrum.size) + math.sqrt(2.0 * math.log(2.0 / failure))
 
 
-def _allowed_scale(spectrum, eta, failure, alpha_power, k_power):
-    """Return the largest log alpha that the displays allow, K being delta'."""
-    width = math.sqrt(8.0 * spectrum.size + 4.0 * math.log(2.0 / failure))
-    worst = _entering.two_sizes(failure * spectrum.k**k_power, width, spectrum)
-    power = alpha_power * (1.0 - theory.exponent(spectrum, eta))
-    early = math.log(0.5 * math.sqrt(spectrum.gap) / _width(spectrum, failure))
-    return min(float(_entering.balance(worst, spectrum, eta, 0.0)) / power, early)
+def displays(budget, rng, alpha_power, k_power):
+    """Count violations of both bounds at alpha = 1/(10 d) and less.
+
+    sigma_k(Theta_k^0) below alpha^p delta' k^q at d = k, where Theta_k^0 is alpha times a normal k
+    by k matrix, and sigma_1(Theta_res^0) above alpha^p (2 sqrt(d) + sqrt(2 log(2/delta'))).
+    """
+
+    def counted(name, several, failure, size, worse):
+        parts = []
+        for where, values, unit in several:
+            for alpha in (0.1 / size(where), 1e-2, 1e-4, 1e-8):
+                bound = alpha**alpha_power * unit
+                title = ", ".join(f"{key} = {value}" for key, value in where.items())
+                parts.append(Frequency(
+                    int(np.sum(worse * alpha * values > worse * bound)), len(values), failure,
+                    weight=1.0 / (4 * len(several)), name=f"{title}, alpha {alpha:g}",
+                    setting={**where, "alpha": alpha, "bound": bound},
+                ))  # fmt: skip
+        return Together(parts, name=name)
+
+    blocks, ends = [], []
+    for k in budget((2, 8), (2, 8, 32)):
+        draws = rng.standard_normal((budget(8000, 16000), k, k))
+        least = np.linalg.svd(draws, compute_uv=False)[:, -1]
+        blocks.append(({"k": k}, least, 0.5 * k**k_power))
+    for n, d, k in ((12, 8, 2), (8, 12, 2), (20, 20, 20)):
+        spectrum = Spectrum(np.ones(min(n, d)), n, d, k)
+        rest = sizes(entering.gaussian_lifts(spectrum, budget(60, 400), rng)).rest
+        ends.append(({"n": n, "d": d, "k": k}, rest, width(spectrum, 0.3)))
+    yield counted("sigma_k(Theta_k)", blocks, 0.5, lambda at: at["k"], -1.0)
+    yield counted("sigma_1(Theta_res)", ends, 0.3, lambda at: max(at["n"], at["d"]), 1.0)
 
 
-def _at_allowed_scale(budget, rng, alpha_power, k_power):
-    """Count draws outside Claim A.3 at the largest alpha that the displays allow."""
+def at_allowed_scale(budget, rng, alpha_power, k_power):
+    """Count draws outside Claim A.3 at the largest alpha that the displays allow, K being delta'.
+
+    Four events are left out of the claim, each of a fourth of the probability.
+    """
     names, failure, parts = budget(("gap",), ("even", "gap", "flat", "decay")), 0.2, []
     cases = list(spectra(ranks=(2,), shapes=("d < n",), names=names))
     for setting, spectrum in cases:
-        eta = step_size_limits(spectrum)["lemma_A5"]
-        # Four events are left out of the claim, each of probability delta'.
-        log_alpha = _allowed_scale(spectrum, eta, 0.25 * failure, alpha_power, k_power)
-        draws = _entering.gaussian_lifts(spectrum, budget(150, 1000), rng)
-        parts.append(
-            _at(
-                log_alpha,
-                spectrum,
-                eta,
-                draws,
-                failure,
-                weight=1.0 / len(cases),
-                setting=setting,
-                name=", ".join(f"{value:.2g}" for value in spectrum.singular_values),
-            )
-        )
+        eta, each = step_size_limits(spectrum)["lemma_A5"], 0.25 * failure
+        rest = math.sqrt(8.0 * spectrum.size + 4.0 * math.log(2.0 / each))
+        worst = entering.two_sizes(each * spectrum.k**k_power, rest, spectrum)
+        power = alpha_power * (1.0 - exponent(spectrum, eta))
+        early = math.log(0.5 * math.sqrt(spectrum.gap) / width(spectrum, each))
+        log_alpha = min(float(entering.balance(worst, spectrum, eta, 0.0)) / power, early)
+        draws = entering.gaussian_lifts(spectrum, budget(150, 1000), rng)
+        name = ", ".join(f"{value:.2g}" for value in spectrum.singular_values)
+        given = log_alpha, spectrum, eta, draws, failure
+        parts.append(outside(*given, weight=1.0 / len(cases), setting=setting, name=name))
     return Together(parts, name="Claim A.3 at the alpha of the displays")
 
 
@@ -231,10 +164,13 @@ def _at_allowed_scale(budget, rng, alpha_power, k_power):
 )
 def lemmaA4_proof(budget, rng, *, alpha_power=2.0, k_power=0.5):
     """Count violations of each display, K being delta', as alpha shrinks."""
-    at_scale = _at_allowed_scale(budget, rng, alpha_power, k_power)
-    yield _least(budget, rng, alpha_power, k_power)
-    yield _rest(budget, rng, alpha_power)
-    yield _rest_exactly(alpha_power)
+    at_scale = at_allowed_scale(budget, rng, alpha_power, k_power)
+    yield from displays(budget, rng, alpha_power, k_power)
+    where = {"n": 2, "d": 2, "alpha": 1e-4, "delta'": 0.5, "power of alpha": alpha_power}
+    yield Cases(
+        [(*lemmaa4_proof.sides(alpha_power), where)], predicted_is=UPPER,
+        name="sigma_1(Theta_res), a bound on the probability", quantity="probability claimed",
+    )  # fmt: skip
     yield at_scale
 
 
@@ -254,25 +190,6 @@ lemmaA4_proof.corrected(
 # Is 1/(10 d), as in Theorem 5.1, small enough?
 
 
-def _runs_from(scale, k_draws, spectrum, rng):
-    """Return how many population runs from alpha = scale/d with Figure 3's eta find Phi_k."""
-    draws = _entering.gaussian_lifts(spectrum, k_draws, rng)
-    orbit = iterate(scale / spectrum.d * draws, spectrum.eigenvalues, FIGURE_STEP, [60000])
-    error = product_error(orbit.Theta[:, -1], spectrum) / spectrum.first
-    return int(np.sum(error < 1e-3)), k_draws
-
-
-def _small_unit():
-    """Compare 1 - delta with a bound on the probability of Claim A.3, exactly, for a small Phi."""
-    where = {"d": 2, "alpha": 0.05, "lambda*_1": 1e-6, "delta": 0.5}
-    return Cases(
-        [(*lemmaa4_scale.sides(), where)],
-        name="a small Phi, a bound on the probability",
-        quantity="probability claimed",
-        predicted_is=UPPER,
-    )
-
-
 @statement(
     "flute.lemmaA4.scale",
     place="Theorem 5.1, Lemma A.4",
@@ -286,27 +203,28 @@ def lemmaA4_scale(budget, rng, *, share=0.0):
 
     alpha_0 is the explicit alpha that Lemma A.4 is checked at, for delta = 1/2.
     """
-    failure, largest, reached = 0.5, [], np.zeros(2, int)
-    for setting, spectrum in _figure_spectra():
-        draws = _entering.gaussian_lifts(spectrum, budget(200, 300), rng)
+    failure, largest, reached = 0.5, [], []
+    for setting, spectrum in figure_spectra():
+        draws = entering.gaussian_lifts(spectrum, budget(200, 300), rng)
         steps = {"Figure 3": FIGURE_STEP, "Theorem 5.1": step_size_limits(spectrum)["theorem_5_1"]}
         for name, eta in steps.items():
             small = share * explicit_scale(spectrum, eta, failure)
-            yield _at(
-                min(math.log(0.1 / spectrum.d), small),
-                spectrum,
-                eta,
-                draws,
-                failure,
-                setting=setting,
-                name=f"n = {spectrum.n}, k = {spectrum.k}, step size of {name}",
-            )
-            largest.append(float(np.median(_entering.log_scale(draws, spectrum, eta))))
-        reached += _runs_from(0.1, budget(2, 10), spectrum, rng)
+            log_alpha = min(math.log(0.1 / spectrum.d), small)
+            title = f"n = {spectrum.n}, k = {spectrum.k}, step size of {name}"
+            yield outside(log_alpha, spectrum, eta, draws, failure, setting=setting, name=title)
+            largest.append(median_scale(draws, spectrum, eta))
+        draws = entering.gaussian_lifts(spectrum, budget(2, 10), rng)
+        orbit = iterate(0.1 / spectrum.d * draws, spectrum.eigenvalues, FIGURE_STEP, [60000])
+        reached += list(product_error(orbit.Theta[:, -1], spectrum) < 1e-3 * spectrum.first)
     if not share:
-        yield _small_unit()
-    yield Fact("largest alpha of the median draw, over the settings", _powers(largest))
-    yield Fact("share of runs from alpha = 1/(10 d) that find Phi_k", reached[0] / reached[1])
+        where = {"d": 2, "alpha": 0.05, "lambda*_1": 1e-6, "delta": 0.5}
+        yield Cases(
+            [(*lemmaa4_scale.sides(), where)], name="a small Phi, a bound on the probability",
+            quantity="probability claimed", predicted_is=UPPER,
+        )  # fmt: skip
+    powers = f"10^{min(largest):.0f} to 10^{max(largest):.0f}"
+    yield Fact("largest alpha of the median draw, over the settings", powers)
+    yield Fact("share of runs from alpha = 1/(10 d) that find Phi_k", np.mean(reached))
 
 
 lemmaA4_scale.corrected(

@@ -1,58 +1,155 @@
 """Lemmas A.10 and A.11, Proposition A.12: linear convergence within the region R."""
 
-from __future__ import annotations
-
-from fractions import Fraction
+from dataclasses import replace
+from fractions import Fraction as Q
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from linrep.claims import Cases, Fact, statement
-from linrep.papers.flute import _orbits
-from linrep.papers.flute._checks import NOISES, cases_in_units, fewer, limit_of, thin
-from linrep.papers.flute._common import searched_region, singular_values, step
-from linrep.papers.flute._hypotheses import DRAWN
+from linrep.claims import Cases, Curve, Fact, Frequency, Together, statement
+from linrep.claims.laws import Open, Region, Root, at_most, lines
+from linrep.papers.flute import model
+from linrep.papers.flute.model import (
+    DRAWN,
+    NOISES,
+    Spectrum,
+    rest_of,
+    searched_region,
+    step,
+    step_size_limits,
+    thin,
+)
+from linrep.papers.flute.runs import FAILURE, followed
 from linrep.theory import flute, flute_samples
-from linrep.theory.flute import step_size_limits
-from linrep.theory.flute_lift import product_error
+from linrep.theory.flute_lift import iterate, product_error
+
+PLACE = "lemma_A10"  # whose step size limit, Delta^2/(36 lambda*_1^3), all three have
+ENOUGH = 1e-9  # errors below this are rounding
+SHAPES = (
+    *model.SEARCH_SHAPES[1:3],
+    {"n": 3, "d": 3, "k": 2, "aligned": 1},
+    *model.SEARCH_SHAPES[3:],
+)
+ROUNDS = (0, 1, 10, 1000, 100000)
+
+#: R in the numbers that proofs use of it, in units of lambda*_1: lambda*_k, Delta, eta,
+#: sigma_1^2(Theta_res) and sigma_k^2(Theta_k).
+R = Region(
+    last=(Open(0), 1),
+    gap=lambda last: (Open(0), last),
+    eta=lambda gap, *, limit=1: (Open(0), limit * gap**2 / 36),
+    size=lambda last, gap: (0, last - gap / 2),
+    weak=lambda gap: (gap / 4, 2),
+)
+
+# Runs against the bounds on them, which are functions of the spectrum, eta and t.
+
+
+class Orbit(NamedTuple):
+    """Iterates from points of R: (starts, records, rows, k), after t steps."""
+
+    spectrum: Spectrum
+    share: float
+    step_size: float
+    t: model.Array
+    Theta: model.Array
+
+
+def orbits(budget, rng):
+    """Yield runs without noise until the error is rounding, at the limit and at a tenth of it."""
+    for values, n, d, k, share in (
+        ((0.5, 0.1), 2, 3, 1, 1.0),
+        ((0.5, 0.1), 2, 3, 1, 0.1),
+        ((0.5, 0.5, 0.05), 3, 3, 2, 1.0),
+        ((0.5, 0.45, 0.2, 0.05), 5, 4, 2, 1.0),
+        ((0.5, 0.45, 0.4, 0.15), 4, 4, 3, 1.0),
+        ((0.5, 0.45, 0.2, 0.05), 5, 4, 2, 0.1),
+        ((0.5, 0.4, 0.3), 3, 3, 2, 1.0),
+    )[: budget(4, 7)]:
+        spectrum = Spectrum(np.array(values), n, d, k)
+        eta = share * step_size_limits(spectrum)[PLACE]
+        last = int(50.0 / (eta * spectrum.gap))
+        t = np.unique(np.concatenate([np.arange(5), np.geomspace(5, last, 60).astype(int)]))
+        starts = model.extreme_points(spectrum, budget(12, 40, 200), rng)
+        Theta = iterate(starts, spectrum.eigenvalues, eta, t).Theta
+        yield Orbit(spectrum, share, eta, t, Theta)
+
+
+def runs_below(budget, rng, measure, bound, label):
+    """Yield how much of a bound runs without noise use, while that is more than rounding."""
+    cases, tables = [], []
+    for spectrum, share, eta, t, Theta in orbits(budget, rng):
+        allowed, size = bound(spectrum, eta, t), measure(Theta, spectrum)
+        size = np.where(size > ENOUGH, size, 0.0)
+        setting = {
+            "singular values": spectrum.singular_values.tolist(),
+            "n": spectrum.n, "d": spectrum.d, "k": spectrum.k, "eta": eta,
+        }  # fmt: skip
+        for used, start in zip(size / allowed, Theta[:, 0], strict=True):
+            worst = int(np.argmax(used))
+            where = {**setting, "t": int(t[worst]), "Theta^0": start.tolist()}
+            cases.append((float(used[worst]), 1.0, where))
+        panel = f"R = 0, k = {spectrum.k}, Delta = {spectrum.gap:.2g}, eta = {share:g} limit"
+        for series, y in (("largest", size.max(axis=0)), ("bound", allowed)):
+            x = np.maximum(t * eta * spectrum.gap, 0.01)
+            points = {"panel": panel, "series": series, "x": x, "y": np.maximum(y, ENOUGH)}
+            tables.append(pd.DataFrame({**points, "xlabel": r"$t\eta\Delta$", "ylabel": label}))
+    yield Cases(cases, name="R = 0", quantity="share of the bound")
+    yield Curve(pd.concat(tables, ignore_index=True))
+
+
+def samples_below(budget, rng, samples, measure, bound):
+    """Count runs above it on samples with c_1 = 1, reused and fresh, from R's thinnest corner.
+
+    A run counts while it is in R.
+    """
+    parts, steps, runs = [], budget(100, 1500), budget(160, 160, 400)
+    for k, ratio, noise in (2, 0.8, 0.0), (1, 0.8, 50.0), (2, 0.3, 50.0):
+        spectrum = model.flat_spectrum(4, k, noise, ratio=ratio)
+        eta, start = step_size_limits(spectrum)[PLACE], model.thinnest(spectrum)
+        m = float(samples(spectrum, eta, steps, failure=FAILURE / steps))
+        for fresh in (False, True):
+            inside: Any = np.True_
+            over: Any = np.False_
+            for t, state in followed(spectrum, start, m, eta, runs, rng, steps=steps, fresh=fresh):
+                over = over | (inside & (measure(state, spectrum) > bound(spectrum, eta, t)))
+                if t % 8 == 0:
+                    inside = inside & flute.region(state, spectrum).full
+                    state[~inside] = 0.0
+            where = {"k": k, "Delta": ratio, "noise": noise, "N": m, "steps": steps, "fresh": fresh}
+            count = int(np.sum(over))
+            parts.append(Frequency(count, runs, 2.0 * FAILURE, setting=where, weight=1.0 / 3 / 2))
+    return Together(parts, name="on samples, c_1 = 1")
+
+
+def at_rate(bound, rate):
+    """Return the bound with (1 - rate eta Delta)^t in place of (1 - eta Delta/16)^t."""
+
+    def changed(spectrum, eta, t):
+        x, t = eta * spectrum.gap, np.asarray(t, dtype=float)
+        return bound(spectrum, eta, 0 * t) * np.exp(t * np.log1p(-rate * x))
+
+    return changed
+
 
 # Lemma A.10: the rest.
 
 
-def _links():
-    """Yield (left, right, instance) of the steps from (23) to (29), exactly; lambda*_1 = 1."""
-    grid = [Fraction(i, 10) for i in range(11)]
-    for last in grid[1:]:
-        for gap in (last * share for share in (Fraction(1, 20), Fraction(1, 2), Fraction(1))):
-            eta, below = gap**2 / 36, last - gap
-            x = eta * gap
-            for size in (Fraction(0), last - gap / 2):  # sigma_1^2(Theta_res)
-                for weak in (gap / 4, Fraction(1), Fraction(2)):  # sigma_k^2(Theta_k)
-                    y = below + gap / 8 - size - weak
-                    z = eta * (last - gap / 2 - size - weak)
-                    where = {
-                        "lambda*_k": float(last),
-                        "Delta": float(gap),
-                        "sigma_1^2(Theta_res)": float(size),
-                        "sigma_k^2(Theta_k)": float(weak),
-                    }
-                    for place, left, right in (
-                        ("(24), square", y**2, 16),
-                        ("(24)", (1 + eta / 2 * y) ** 2, 1 + eta * y + x / 4),
-                        ("(25)", 1 + eta * y + x / 4, 1 - x / 8 + z),
-                        ("(26)", eta * gap**2 / 128, x / 8 * weak),
-                        ("(27)", 1 + x / 8 + z, 1 + eta * (last - size - weak) - x / 4 - x / 8),
-                        ("(28), range", abs(z), Fraction(1, 2)),
-                        ("(28)", (1 - x / 8 + z) / (1 + x / 8 + z), (12 - x) / (12 + x)),
-                        ("(28) to (29)", (12 - x) / (12 + x), (1 - x / 16) ** 2),
-                    ):
-                        yield left, right, {"place": place, **where}
-
-
-def _printed_26():
-    """Return how often (26) holds with sigma_k, as printed, in place of sigma_k^2."""
-    gaps = np.array([spectrum.gap for _, spectrum in cases_in_units()])
-    printed = np.mean(gaps**2 / 128 <= gaps / 8 * (gaps / 4) ** 2)
-    return Fact("share of spectra and units with (26) as printed", float(printed))
+@lines("flute.lemmaA10", R, steps=["(29)"])
+def displays(eta, gap, last, size, weak, *, rate=Q(1, 16)):
+    """(23) to (29); (26) with sigma_k^2, as R has it."""
+    x, y = eta * gap, last - gap + gap / 8 - size - weak
+    z = eta * (last - gap / 2 - size - weak)
+    return {
+        "(24)": at_most((1 + eta / 2 * y) ** 2, 1 + eta * y + 4 * eta**2),
+        "(25)": at_most(1 + eta * y + 4 * eta**2, 1 - x / 8 + z),
+        "(26)": at_most(eta * gap**2 / 128, x / 8 * weak),
+        "(27)": at_most(1 + x / 8 + z, 1 + eta * (last - size - weak) - x / 4 - x / 8),
+        "(28), range": at_most(z**2, Q(1, 4)),
+        "(28)": at_most((1 - x / 8 + z) / (1 + x / 8 + z), (12 - x) / (12 + x)),
+        "(29)": at_most((12 - x) / (12 + x), (1 - rate * x) ** 2),
+    }
 
 
 @statement(
@@ -70,111 +167,77 @@ def _printed_26():
     stronger={"rate": 1, "limit": 1, "asked": -1},
 )
 def lemma_A10(budget, rng, *, rate=1 / 16, limit=1.0, asked=1.0):
-    """Search R for the slowest step, follow runs without noise and on samples.
+    """Prove its displays; search R for the slowest step, and follow runs on samples."""
+    bound = at_rate(flute.rest_bound, rate)
+    for noisy, name in ((False, "one step"), (True, "one step, worst R that (22) allows")):
 
-    (26) is read with sigma_k^2, as R has it. Of (28) and (29) the ends are compared.
-    """
+        def slowest(spectrum, eta, Theta, noisy=noisy):
+            x, rest, weak = eta * spectrum.gap, rest_of(Theta, spectrum), thin(Theta, spectrum)
+            if not rest > 1e-10 * weak:
+                return None
+            after = step(Theta, spectrum, eta)
+            grown = rest_of(after, spectrum) + noisy * rest * x / 16
+            lost = noisy * x * spectrum.gap / (512 * np.sqrt(spectrum.first))
+            left = thin(after, spectrum) - lost
+            return rate * (2 - rate * x), (1 - (grown * weak / (left * rest)) ** 2) / x
 
-    def slowest(spectrum, eta, Theta, noisy=False):
-        k, x = spectrum.k, eta * spectrum.gap
-        rest, weak = singular_values(Theta[k:])[0], thin(Theta, spectrum)
-        if not rest > 1e-10 * weak:
-            return None
-        after = step(Theta, spectrum, eta)
-        grown = singular_values(after[k:])[0] + noisy * rest * x / 16
-        left = thin(after, spectrum) - noisy * x * spectrum.gap / (512 * np.sqrt(spectrum.first))
-        return rate * (2 - rate * x), (1 - (grown * weak / (left * rest)) ** 2) / x
-
-    def disturbed(spectrum, eta, Theta):
-        return slowest(spectrum, eta, Theta, noisy=True)
-
-    bound = _orbits.at_rate(flute.rest_bound, rate)
-    shrinking = {}
-    for name, pair in (("one step", slowest), ("one step, worst R that (22) allows", disturbed)):
-        found = searched_region(
-            pair,
-            budget,
-            rng,
-            limit=limit_of(_orbits.PLACE, limit),
-            shapes=_orbits.few(budget),
-            name=name,
+        yield searched_region(
+            slowest, budget, rng, name, PLACE, limit, shapes=budget(SHAPES[:3], SHAPES)
         )
-        shrinking[name] = 2.0 * rate / found.tightest
-        yield found
-    yield from _orbits.runs_below(
-        _orbits.orbits(budget, rng),
-        lambda orbit: flute.sizes(orbit.Theta).rest,
-        bound,
-        "R = 0",
-        r"$\sigma_1(\Theta_{res})$",
+    yield from runs_below(
+        budget, rng, lambda Theta, _: flute.sizes(Theta).rest, bound, r"$\sigma_1(\Theta_{res})$"
     )
-    yield Cases(_links(), name="(23) to (29)")
-    yield _orbits.noise_bounds_in_time(
-        fewer(flute_samples.lemma_A10, asked),
+    yield replace(displays.measure(rate=rate, limit=limit), name="(23) to (29)")
+    yield model.noise_bounds(
+        model.fewer(flute_samples.lemma_A10, asked),
         lambda s, eta, t: np.minimum(
             np.sqrt(s.first) * flute.decay(s, eta, t + 1.0) * eta * s.gap / 16.0,
             eta * s.gap**2 / (512.0 * np.sqrt(s.first)),
         ),
-        "(22): 192 and 6144 bound R",
+        PLACE, "(22): 192 and 6144 bound R", noises=NOISES[:2], rounds=ROUNDS,
+    )  # fmt: skip
+    yield samples_below(
+        budget, rng, flute_samples.lemma_A10, lambda state, _: flute.sizes(state).rest, bound
     )
-    yield _orbits.samples_below(
-        budget,
-        rng,
-        flute_samples.lemma_A10,
-        lambda state, spectrum: flute.sizes(state).rest,
-        bound,
-        "on samples, c_1 = 1",
-    )
-    for name, slow in shrinking.items():
-        yield Fact(f"least 1 - rho^+/rho found, {name}", slow, "eta Delta")
-    yield _printed_26()
+    gaps = np.array([spectrum.gap for _, spectrum in model.cases_in_units()])
+    printed = float(np.mean(gaps**2 / 128 <= gaps / 8 * (gaps / 4) ** 2))
+    yield Fact("share of spectra and units with (26) as printed", printed)
 
 
 # Lemma A.11: the leading rows.
 
 
-def _excess(Theta, spectrum):
-    """Return sigma_1(D), D = Theta_k Theta_k' - Lambda_k."""
-    leading = Theta[: spectrum.k]
-    learned = spectrum.eigenvalues[: spectrum.k].astype(Theta.dtype)
-    return singular_values(leading @ leading.T - np.diag(learned))[0]
-
-
-def _excesses(Theta, spectrum):
-    """Return sigma_1(D) of many, (...)."""
+def distance(Theta, spectrum):
+    """Return sigma_1(D), D = Theta_k Theta_k' - Lambda_k, of one or of many."""
     leading = Theta[..., : spectrum.k, :]
-    D = leading @ np.swapaxes(leading, -1, -2) - np.diag(spectrum.eigenvalues[: spectrum.k])
-    return np.linalg.norm(D, 2, axis=(-2, -1))
+    D = leading @ np.swapaxes(leading, -1, -2)
+    D = D - np.diag(spectrum.eigenvalues[: spectrum.k].astype(Theta.dtype))
+    return np.linalg.norm(D, 2, axis=(-2, -1)) if D.ndim > 2 else model.norm_of(D)
 
 
-def _sums(limit, constant):
-    """Yield the arithmetic of (33): cases over x = eta Delta up to 1/36."""
-    for i in range(1, 37):
-        x = Fraction(i, 36 * 36)
-        series = Fraction(8 * 16) / (1 - x / 16)
-        yield series, limit, {"place": "sum of the geometric series", "x": float(x)}
-        yield 3 + limit, constant, {"place": "3 + 130", "x": float(x)}
-
-
-def _reference(spectrum, eta, t):
-    """Return sigma_D^(t + 1)."""
+def noise(spectrum, eta, t):
+    """Return what R_k is to be at most, from sigma_D^(t + 1)."""
     amplitude = spectrum.first**2 / (eta * spectrum.gap**2)
-    return np.minimum(3 * spectrum.first, amplitude * flute.decay(spectrum, eta, t + 1.0))
+    reference = np.minimum(3 * spectrum.first, amplitude * flute.decay(spectrum, eta, t + 1.0))
+    return reference * eta * spectrum.gap / (96 * np.sqrt(spectrum.first))
 
 
-def _size(spectrum, eta, t):
-    """Return what R_k is to be at most."""
-    return _reference(spectrum, eta, t) * eta * spectrum.gap / (96 * np.sqrt(spectrum.first))
-
-
-def _arithmetic(given):
-    """Yield the inequalities about (32) and (33)."""
-    for where, s, eta, t in given:
-        R, unit = _size(s, eta, t), _reference(s, eta, t) * eta * s.gap
-        whole = 2 * 2 * np.sqrt(s.first) * R + R**2
-        yield eta * s.gap**2 / s.first, 1.0, {"place": "lambda*_1 >= eta Delta^2", **where}
-        yield float(R**2 / (unit / 48)), 1.0, {"place": "(32)", **where}
-        yield float(whole / (unit / 16)), 1.0 + 1e-12, {"place": "below (32)", **where}
+@lines("flute.lemmaA11", Region(
+    gap=(Open(0), 1),
+    eta=lambda gap, *, limit=1: (Open(0), limit * gap**2 / 36),
+    sigma=(Open(0), 3),  # sigma_D over lambda*_1
+))  # fmt: skip
+def arithmetic(gap, eta, sigma, *, constant=200):
+    """(32), where R_k is at most sigma_D eta Delta/96, and (33)."""
+    x = eta * gap
+    R_k = sigma * x / 96
+    return {
+        "lambda*_1 >= eta Delta^2": at_most(eta * gap**2, 1),
+        "(32)": at_most(R_k**2, sigma * x / 48),
+        "below (32)": at_most(4 * R_k + R_k**2, sigma * x / 16),
+        "sum of the geometric series": at_most(8 * 16 / (1 - x / 16), 130),
+        "3 + 130": at_most(133 + 0 * x, constant),
+    }
 
 
 @statement(
@@ -191,78 +254,64 @@ def _arithmetic(given):
     stronger={"contraction": 1, "constant": -1, "rate": 1, "limit": 1, "asked": -1},
 )
 def lemma_A11(budget, rng, *, contraction=1 / 8, constant=200.0, rate=1 / 16, limit=1.0, asked=1.0):
-    """Search R for the slowest step; check the constants; follow runs, also on samples."""
+    """Prove its constants; search R for the slowest step, and follow runs on samples."""
 
     def slowest(spectrum, eta, Theta):
-        x, before = eta * spectrum.gap, _excess(Theta, spectrum)
-        rest = singular_values(Theta[spectrum.k :])[0] ** 2
-        after = _excess(step(Theta, spectrum, eta), spectrum)
-        return (after - before) / x, rest / x - contraction * before
+        x, before = eta * spectrum.gap, distance(Theta, spectrum)
+        after = distance(step(Theta, spectrum, eta), spectrum)
+        return (after - before) / x, rest_of(Theta, spectrum) ** 2 / x - contraction * before
 
     def far(spectrum, eta, Theta):
-        return _excess(Theta, spectrum), 3 * spectrum.first
+        return distance(Theta, spectrum), 3 * spectrum.first
 
-    bound = _orbits.at_rate(lambda s, eta, t: constant / 200 * flute.leading_bound(s, eta, t), rate)
-    given = [
-        (where | {"t": t}, spectrum, step_size_limits(spectrum)[_orbits.PLACE], t)
-        for where, spectrum in cases_in_units()
-        for t in _orbits.ROUNDS
-    ]
-    for pair, shapes, name in (
-        (slowest, _orbits.few(budget), "one step"),
-        (far, budget(_orbits.SHAPES[:1], _orbits.SHAPES), "D at most 3 lambda*_1"),
+    bound = at_rate(lambda s, eta, t: constant / 200 * flute.leading_bound(s, eta, t), rate)
+    for sides, name, shapes in (
+        (slowest, "one step", budget(SHAPES[:3], SHAPES)),
+        (far, "D at most 3 lambda*_1", budget(SHAPES[:1], SHAPES)),
     ):
-        yield searched_region(
-            pair, budget, rng, limit=limit_of(_orbits.PLACE, limit), shapes=shapes, name=name
-        )
-    yield from _orbits.runs_below(
-        _orbits.orbits(budget, rng),
-        lambda orbit: _excesses(orbit.Theta, orbit.spectrum),
-        bound,
-        "R = 0",
-        r"$\|D\|$",
-    )
-    yield Cases([*_sums(130, constant), *_arithmetic(given)], name="(32), (33)")
-    yield _orbits.noise_bounds_in_time(
-        fewer(flute_samples.lemma_A11, asked), _size, "(31): 1152 bounds R"
-    )
-    yield _orbits.samples_below(
-        budget, rng, flute_samples.lemma_A11, _excesses, bound, "on samples, c_1 = 1"
-    )
-    ratio = max(
-        flute_samples.lemma_A10(s, eta, t) / flute_samples.lemma_A11(s, eta, t)
-        for _, s, eta, t in given
-        if t < 1000
-    )
-    yield Fact("samples of Lemma A.10, which the proof uses, over those of (31)", float(ratio))
+        yield searched_region(sides, budget, rng, name, PLACE, limit, shapes=shapes)
+    yield from runs_below(budget, rng, distance, bound, r"$\|D\|$")
+    yield replace(arithmetic.measure(constant=constant, limit=limit), name="(32), (33)")
+    yield model.noise_bounds(
+        model.fewer(flute_samples.lemma_A11, asked), noise, PLACE, "(31): 1152 bounds R",
+        noises=NOISES[:2], rounds=ROUNDS,
+    )  # fmt: skip
+    yield samples_below(budget, rng, flute_samples.lemma_A11, distance, bound)
 
 
 # Proposition A.12: both.
 
 
-def _implied():
-    """Yield (left, right, where): samples that the proof needs over those of (34), and (37)."""
-    for where, s in cases_in_units(NOISES[:2]):
-        eta = step_size_limits(s)[_orbits.PLACE]
-        for t in _orbits.ROUNDS:
+def implied():
+    """Yield (left, right, where): samples that the proof needs over those of (34)."""
+    for where, s in model.cases_in_units(NOISES[:2]):
+        eta = step_size_limits(s)[PLACE]
+        for t in ROUNDS:
             given = flute_samples.proposition_A12(s, eta, t)
-            if not np.isfinite(given):
-                continue
-            for place, needed in (
-                ("Lemma A.7", flute_samples.lemma_A7(s)),
-                (
-                    "Lemma A.6, corrected",
-                    flute_samples.lemma_A13(s, 8.0 * np.sqrt(2.0) * s.first**1.5 / s.gap),
-                ),
-                ("Lemma A.8, corrected", flute_samples.lemma_A13_second(s)),
-                ("Lemma A.10", flute_samples.lemma_A10(s, eta, t)),
-                ("(31)", flute_samples.lemma_A11(s, eta, t)),
-            ):
-                yield float(needed / given), 1.0 + 1e-9, {"place": place, **where, "t": t}
-        first, second = s.first**1.5 / np.sqrt(s.gap), s.first**2 / (eta * s.gap**2)
-        both = 200.0 * second + 2.0 * np.sqrt(s.first) * np.sqrt(8.0 / s.gap) * s.first
-        yield float(both / (400.0 * max(first, second))), 1.0, {"place": "below (37)", **where}
-        yield float(first / second), 1.0, {"place": "the maximum", **where}
+            large = 8 * np.sqrt(2) * s.first**1.5 / s.gap
+            needed = {
+                "Lemma A.7": flute_samples.lemma_A7(s),
+                "Lemma A.6, corrected": flute_samples.lemma_A13(s, large),
+                "Lemma A.8, corrected": flute_samples.lemma_A13_second(s),
+                "Lemma A.10": flute_samples.lemma_A10(s, eta, t),
+                "(31)": flute_samples.lemma_A11(s, eta, t),
+            }
+            for place, samples in needed.items() if np.isfinite(given) else ():
+                yield float(samples / given), 1.0 + 1e-9, {"place": place, **where, "t": t}
+
+
+@lines("flute.propositionA12", Region(
+    root=(Open(0), 1),  # of Delta, in units of lambda*_1
+    eta=lambda root: (Open(0), root**4 / 36),
+    root8=Root(8),
+))  # fmt: skip
+def end_of_proof(root, eta, root8):
+    """Below (37): the second member of the maximum is the larger one, and 400 of it are enough."""
+    first, second = 1 / root, 1 / (eta * root**4)
+    return {
+        "the maximum": at_most(first, second),
+        "below (37)": at_most(200 * second + 2 * root8 * first, 400 * second),
+    }
 
 
 @statement(
@@ -280,15 +329,8 @@ def _implied():
 )
 def proposition_A12(budget, rng, *, constant=400.0, rate=1 / 16):
     """Follow runs without noise and on samples; check what (34) is to imply, in several units."""
-    bound = _orbits.at_rate(lambda s, eta, t: constant / 400 * flute.product_bound(s, eta, t), rate)
-    yield from _orbits.runs_below(
-        _orbits.orbits(budget, rng),
-        lambda orbit: product_error(orbit.Theta, orbit.spectrum),
-        bound,
-        "R = 0",
-        r"$\|\Theta\Theta'-\Lambda_k\|_F$",
-    )
-    yield Cases(_implied(), name="(34) implies (31) and Lemmas A.6 to A.8 and A.10")
-    yield _orbits.samples_below(
-        budget, rng, flute_samples.proposition_A12, product_error, bound, "on samples, c_1 = 1"
-    )
+    bound = at_rate(lambda s, eta, t: constant / 400 * flute.product_bound(s, eta, t), rate)
+    yield from runs_below(budget, rng, product_error, bound, r"$\|\Theta\Theta'-\Lambda_k\|_F$")
+    yield Cases(implied(), name="(34) implies (31) and Lemmas A.6 to A.8 and A.10")
+    yield end_of_proof.measure()
+    yield samples_below(budget, rng, flute_samples.proposition_A12, product_error, bound)

@@ -1,145 +1,110 @@
 """Lemma A.16: how the weakest of the leading directions grows in a step."""
 
-from __future__ import annotations
-
-from fractions import Fraction
-
 import numpy as np
 
-from linrep.claims import Cases, Fact, proved, statement
+from linrep.claims import Cases, proved, statement
 from linrep.claims.evidence import FAILS, PROVED
+from linrep.claims.laws import Region, Root, at_most, lines
 from linrep.claims.quantities import UPPER
 from linrep.claims.tables import curve
-from linrep.papers.flute._checks import anything, limit_of, thin
-from linrep.papers.flute._common import SEARCH_SHAPES, searched_region, singular_values, step
-from linrep.papers.flute._hypotheses import GAP
+from linrep.papers.flute import model
 from linrep.papers.flute.counterexamples import lemmaa16 as printed
 from linrep.papers.flute.counterexamples import lemmaa16_norm as second_summand
+from linrep.papers.flute.model import GAP, norm_of, rest_of, rotation, searched_region, step, thin
 
 #: Theta_k with two singular values of very different size is where the lemma is hardest.
 ALIGNED = ({"n": 3, "d": 3, "k": 2, "aligned": 1},)
+#: What draws a point of :func:`pairs`.
+DRAWN = ("second", "gap", "a", "b1", "b2", "angle", "other", "eta")
 
 
-def _loss(spectrum, eta, Theta):
+@lines(
+    "flute.lemmaA16.corrected", Region(root2=Root(2), s=lambda root2: (0, root2)), steps=["loss"]
+)
+def loss(s, root2):
+    """What sigma_k = s loses is at most eta^2, in units of lambda*_1."""
+    return at_most(root2 * s - s**2 / 4 - s**6 / 4, 1)
+
+
+def lost(spectrum, eta, Theta):
     """Return what sigma_k^2(Theta_k) lacks after a step without noise, and what it was.
 
     Compared with (1 + eta (lambda*_k - sigma_1^2(Theta_res) - sigma_k^2(Theta_k))) times that.
     """
-    square = thin(Theta, spectrum) ** 2
-    rest = singular_values(Theta[spectrum.k :])[0] ** 2
+    square, rest = thin(Theta, spectrum) ** 2, rest_of(Theta, spectrum) ** 2
     gained = thin(step(Theta, spectrum, eta), spectrum) ** 2 - square
     return eta * (spectrum.last - rest - square) * square - gained, square
 
 
-def _rotation(angle):
-    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-
-
-_DRAWN = ("second", "gap", "a", "b1", "b2", "angle", "other", "eta")
-
-
-def _pairs(shares, ratio, limit):
+def pairs(shares, ratio, limit):
     """Take a step from points of R_s with k = 2 and sigma_2^2(Theta_k) = ratio Delta.
 
     Theta_k = U(angle) diag(a, e) and Theta_res = diag(b) V(other)'. `shares` (8, size) say where
-    in their intervals the numbers `_DRAWN` are, clipped to [0, 1]. Returns the loss over
+    in their intervals the numbers `DRAWN` are, clipped to [0, 1]. Returns the loss over
     eta Delta sigma_2^2, and what draws the point, by name.
     """
     real, size = np.longdouble, shares.shape[1]
-    share = dict(zip(_DRAWN, np.clip(shares, 0.0, 1.0).astype(real), strict=True))
+    share = dict(zip(DRAWN, np.clip(shares, 0.0, 1.0).astype(real), strict=True))
     second = 0.05 + 0.95 * share["second"]
     gap = 0.05 + (second - 0.05) * share["gap"]
-    square = ratio * gap
-    a = square + (2 - 1e-9 - square) * share["a"]
-    room = np.minimum(second - gap / 2, 2 - a)
-    b = room * np.stack([share["b1"], share["b2"]])
+    e = ratio * gap
+    a = e + (2 - 1e-9 - e) * share["a"]
+    b = np.minimum(second - gap / 2, 2 - a) * np.stack([share["b1"], share["b2"]])
     eta = limit * gap**2 / 16 * (0.02 + 0.98 * share["eta"])
-    t, p = np.pi * share["angle"], np.pi * share["other"]
-    U = np.array([[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]])
-    V = np.array([[np.cos(p), -np.sin(p)], [np.sin(p), np.cos(p)]])
-    leading = U * np.stack([np.sqrt(a), np.sqrt(square)])
+    angle, other = np.pi * share["angle"], np.pi * share["other"]
+    U, V = rotation(angle), rotation(other)
+    leading = U * np.stack([np.sqrt(a), np.sqrt(e)])
     moment = np.einsum("ijn,jn,ljn->iln", V, b, V)
     moment[0, 0] += a
-    moment[1, 1] += square
+    moment[1, 1] += e
     grown = np.stack([np.ones(size, real), second])[:, None] * leading
     after = leading + eta / 2 * (grown - np.einsum("ijn,jln->iln", leading, moment))
     det = after[0, 0] * after[1, 1] - after[0, 1] * after[1, 0]
     total = np.sum(after**2, axis=(0, 1))
     largest = (total + np.sqrt(np.maximum(total**2 - 4 * det**2, 0))) / 2
-    small = np.minimum(a, square)
+    small = np.minimum(a, e)
     kept = (1 + eta * (second - b.max(axis=0) - small)) * small
-    loss = (kept - det**2 / largest) / (eta * gap * small)
     return {
-        "loss": loss,
-        "second": second,
-        "gap": gap,
-        "a": a,
-        "e": square,
-        "b1": b[0],
-        "b2": b[1],
-        "angle": t,
-        "other": p,
-        "eta": eta,
-    }
+        "loss": (kept - det**2 / largest) / (eta * gap * small), "second": second, "gap": gap,
+        "a": a, "e": e, "b1": b[0], "b2": b[1], "angle": angle, "other": other, "eta": eta,
+    }  # fmt: skip
 
 
-def _point(found, worst):
-    """Return plain values that reproduce one of these points."""
-    plain = {name: float(values[worst]) for name, values in found.items()}
-    leading = _rotation(plain["angle"]) * np.sqrt([plain["a"], plain["e"]])
-    rest = np.sqrt([[plain["b1"]], [plain["b2"]]]) * _rotation(plain["other"]).T
-    return {
-        "lambda*": [1.0, plain["second"], plain["second"] - plain["gap"]],
-        "eta": plain["eta"],
-        "Theta_k": leading.tolist(),
-        "Theta_res": rest.tolist(),
-    }
+def matrices(at):
+    """Return Theta_k and Theta_res of a point of :func:`pairs`."""
+    leading = rotation(at["angle"]) * np.sqrt([at["a"], at["e"]])
+    return leading, np.sqrt([[at["b1"]], [at["b2"]]]) * rotation(at["other"]).T
 
 
-def _by_decade(budget, rng, loss, floor, limit):
+def by_decade(budget, rng, loss, floor, limit):
     """Yield the worst loss over decades of sigma_k^2/Delta from the floor on, of pairs."""
     ratios = 10.0 ** np.arange(0, -11, -1.0) if floor == 0.0 else floor * 2.0 ** np.arange(6)
-    cases = []
+    cases, most = [], []
     for ratio in ratios:
-        shares = rng.uniform(-0.2, 1.2, (len(_DRAWN), budget(2000, 10000, 100000)))
+        shares = rng.uniform(-0.2, 1.2, (len(DRAWN), budget(2000, 10000, 100000)))
         for width in (0.1, 0.03, 0.01, 0.003, None):
-            found = _pairs(shares, ratio, limit)
+            found = pairs(shares, ratio, limit)
             worst = int(np.argmax(found["loss"]))
             if width:  # around the worst, itself included
                 around = width * rng.standard_normal(shares.shape)
                 around[:, 0] = 0.0
                 shares = np.clip(shares[:, [worst]], 0.0, 1.0) + around
-        where = {"sigma_k^2/Delta": float(ratio), **_point(found, worst)}
-        cases.append((float(found["loss"][worst]), loss + 1e-6, where))
-    worst_losses = np.array([case[0] for case in cases])
-    yield Cases(
-        cases,
-        name="pairs of singular values",
-        quantity="loss/(eta Delta sigma_k^2)",
-        strength=PROVED if floor else "",
-    )
+        at = {name: float(values[worst]) for name, values in found.items()}
+        leading, rest = matrices(at)
+        where = {
+            "sigma_k^2/Delta": float(ratio),
+            "lambda*": [1.0, at["second"], at["second"] - at["gap"]], "eta": at["eta"],
+            "Theta_k": leading.tolist(), "Theta_res": rest.tolist(),
+        }  # fmt: skip
+        cases.append((at["loss"], loss + 1e-6, where))
+        most.append(max(at["loss"], 1e-6))
+    quantity, strength = "loss/(eta Delta sigma_k^2)", PROVED if floor else ""
+    yield Cases(cases, name="pairs of singular values", quantity=quantity, strength=strength)
     yield curve(
-        panel="worst loss in a step",
-        series="searched",
-        x=ratios,
-        y=np.maximum(worst_losses, 1e-6),
-        predicted=max(loss, 1e-6),
-        xlabel=r"$\sigma_k^2(\Theta_k)/\Delta$",
+        panel="worst loss in a step", series="searched", x=ratios, y=most,
+        predicted=max(loss, 1e-6), xlabel=r"$\sigma_k^2(\Theta_k)/\Delta$",
         ylabel=r"loss/$(\eta\Delta\sigma_k^2)$",
-    )
-    above = ratios[worst_losses > loss + 1e-6]
-    if above.size:
-        yield Fact("largest sigma_k^2/Delta with a larger loss than allowed", float(above.max()))
-
-
-def _exactly(loss):
-    """Compare both sides of (45) in fractions, at a point with sigma_2(Theta_k) = 1e-4."""
-    return Cases(
-        [(*printed.sides(loss), printed.INSTANCE)],
-        name="(45), second line, in fractions",
-        quantity="growth of sigma_k^2(Theta_k) that is claimed",
-        predicted_is=UPPER,
-    )
+    )  # fmt: skip
 
 
 _A16 = (
@@ -165,38 +130,35 @@ def lemma_A16(budget, rng, *, loss=0.25, floor=0.0, limit=1.0):
     sigma_k(tilde Theta) <= 2 sqrt(lambda*_1); tilde Theta^tau there is that of tau + 1.
     """
 
-    def first(spectrum, eta, Theta):
-        return _loss(spectrum, eta, Theta)[0], eta**2 * spectrum.first**3
-
     def second(spectrum, eta, Theta):
-        lost, square = _loss(spectrum, eta, Theta)
-        return lost / (eta * spectrum.gap * square), loss + 0 * square
+        less, square = lost(spectrum, eta, Theta)
+        return less / (eta * spectrum.gap * square), loss + 0 * square
+
+    def first(spectrum, eta, Theta):
+        return lost(spectrum, eta, Theta)[0], eta**2 * spectrum.first**3
 
     def largest(spectrum, eta, Theta):
-        after = step(Theta, spectrum, eta)[: spectrum.k]
-        return singular_values(after)[0], 2 * np.sqrt(spectrum.first)
+        return norm_of(step(Theta, spectrum, eta)[: spectrum.k]), 2 * np.sqrt(spectrum.first)
 
-    least = (lambda spectrum: floor * spectrum.gap) if floor else anything
     if floor == 0.0:
-        yield _exactly(loss)
-    yield from _by_decade(budget, rng, loss, floor, limit)
-    for lhs_rhs, name, smallest in (
+        yield Cases(
+            [(*printed.sides(loss), printed.INSTANCE)], name="(45), second line, in fractions",
+            quantity="growth of sigma_k^2(Theta_k) that is claimed", predicted_is=UPPER,
+        )  # fmt: skip
+    yield from by_decade(budget, rng, loss, floor, limit)
+    least = (lambda spectrum: floor * spectrum.gap) if floor else model.anything
+    shapes = budget((model.SEARCH_SHAPES[0], *ALIGNED), (*model.SEARCH_SHAPES[:5], *ALIGNED))
+    for sides, name, smallest in (
         (second, "(45), second line, searched", least),
-        (first, "(45), first line, searched", anything),
-        (largest, "(46): sigma_1 at most 2 sqrt(lambda*_1)", anything),
+        (first, "(45), first line, searched", model.anything),
+        (largest, "(46): sigma_1 at most 2 sqrt(lambda*_1)", model.anything),
     ):
         found = searched_region(
-            lhs_rhs,
-            budget,
-            rng,
-            limit=limit_of("lemma_A16", limit),
-            name=name,
-            smallest=smallest,
-            shapes=budget((SEARCH_SHAPES[0], *ALIGNED), (*SEARCH_SHAPES[:5], *ALIGNED)),
-            rest=lambda spectrum: 2.0 * spectrum.first,
-        )
+            sides, budget, rng, name, "lemma_A16", limit, shapes=shapes, smallest=smallest,
+            rest=model.everything,
+        )  # fmt: skip
         # The second line is proved where sigma_k^2 >= Delta/4, the others everywhere.
-        yield proved(found) if floor or lhs_rhs is not second else found
+        yield proved(found) if floor or sides is not second else found
 
 
 lemma_A16.corrected(
@@ -219,36 +181,26 @@ lemma_A16.corrected(
     plain="The second summand of the leading rows after a step has a norm of at most "
     "sqrt(lambda*_1)/32.",
     hypotheses=(GAP,),
-    negative_control={"square": Fraction(1, 2)},
+    negative_control={"square": 0.5},
     expected=FAILS,
 )
 def summand(budget, rng, *, square=1):
     """Take the largest case exactly, and search; compared are 32^2 times the squares."""
     where = {"lambda*": [1, 0], "eta": "1/16", "square of sigma_1(Theta_k)": 2}
     yield Cases(
-        [(*second_summand.sides(square), where)],
-        name="k = 1, at both limits",
-        strength=PROVED,
+        [(*second_summand.sides(square), where)], name="k = 1, at both limits", strength=PROVED,
         quantity="square of the norm",
-    )
+    )  # fmt: skip
 
-    def lhs_rhs(spectrum, eta, Theta):
+    def sides(spectrum, eta, Theta):
         leading = spectrum.eigenvalues[: spectrum.k, None].astype(Theta.dtype)
         moved = eta / 2 * leading * Theta[: spectrum.k]
-        return singular_values(moved)[0] ** 2 * 32**2, float(square) * spectrum.first
+        return norm_of(moved) ** 2 * 32**2, float(square) * spectrum.first
 
-    yield proved(
-        searched_region(
-            lhs_rhs,
-            budget,
-            rng,
-            limit=limit_of("lemma_A16"),
-            name="search",
-            smallest=anything,
-            shapes=SEARCH_SHAPES[: budget(2, 4)],
-            rest=lambda spectrum: 2.0 * spectrum.first,
-        )
-    )
+    yield proved(searched_region(
+        sides, budget, rng, "search", "lemma_A16", shapes=model.SEARCH_SHAPES[: budget(2, 4)],
+        smallest=model.anything, rest=model.everything,
+    ))  # fmt: skip
 
 
 summand.corrected(

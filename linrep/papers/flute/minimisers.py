@@ -1,7 +1,6 @@
 """(2) and (4): they have the same minimisers, and FLUTE ends at balanced ones."""
 
-from __future__ import annotations
-
+from collections import defaultdict
 from dataclasses import replace
 from itertools import combinations
 
@@ -12,24 +11,17 @@ from linrep.algorithms import empirical_risk_minimizer, fedrep, fit_heads, flute
 from linrep.claims import Cases, Fact, Identity, statement
 from linrep.claims.deviations import identities
 from linrep.claims.evidence import FAILS
-from linrep.claims.quantities import UPPER
-from linrep.papers.flute._hypotheses import FULL, GAUSSIAN
-from linrep.papers.flute._lifted import SHAPES, draw_case
+from linrep.papers.flute.eq4_to_6 import regularizer
+from linrep.papers.flute.lifted import SHAPES, draw_case
+from linrep.papers.flute.model import FULL, GAUSSIAN
 from linrep.problems import LowRankRegression
 from linrep.problems.subspace import orthonormalize
 
 SAME = 1e-6
+GAMMA2 = 0.125
 
 
-def _penalty(factors, gamma2, ratio):
-    """Return the regularizer of (4), at gamma1 = ratio gamma2."""
-    B, W = factors
-    inner = B.T @ B, W.T @ W
-    models = np.sum((B @ W.T) ** 2)
-    return float(gamma2 * (sum(np.sum(A**2) for A in inner) - ratio * models))
-
-
-def _balanced(B, W):
+def balanced(B, W):
     """Return the factors (BG, W G^-T) of BW' that are balanced, from its decomposition."""
     left, values, right = np.linalg.svd(B @ W.T, full_matrices=False)
     k = B.shape[1]
@@ -37,7 +29,7 @@ def _balanced(B, W):
     return left[:, :k] * root, right[:k].T * root
 
 
-def _slopes(data, B, W, gamma2, ratio):
+def slopes(data, B, W, gamma2=0.0, ratio=0.0):
     """Return half the summed losses, and its gradients and the penalty's in B and W."""
     in_B, in_W, value = np.zeros_like(B), np.zeros_like(W), 0.0
     for i, w in enumerate(W):
@@ -53,18 +45,17 @@ def _slopes(data, B, W, gamma2, ratio):
     return value, (in_B, in_W), (penalty_B, penalty_W)
 
 
-def _algebra(budget, rng, ratio):
+def algebra(budget, rng, ratio):
     """Yield identities on random states: rebalancing, and what stationarity of (4) means."""
     same, squares = [], []
     for _ in range(budget(30, 150, 1000)):
-        case = draw_case(rng, SHAPES[rng.integers(3)])
+        case = draw_case(rng)
         B, W, gamma2 = case.B, case.W, 10.0 ** rng.uniform(-1.0, 1.0)
-        even = _balanced(B, W)
+        even = balanced(B, W)
         models = np.abs(even[0] @ even[1].T - B @ W.T).max() / np.abs(B @ W.T).max()
-        size = _penalty(even, gamma2, 0.0)
-        gap = abs(_penalty(even, gamma2, ratio)) / size
-        same.append((max(gap, models), case.settings))
-        _, data, penalty = _slopes(case.data, B, W, gamma2, ratio)
+        gap, size = (regularizer(even[0], even[1], g, gamma2) for g in (ratio * gamma2, 0.0))
+        same.append((max(abs(gap) / size, models), case.settings))
+        _, data, penalty = slopes(case.data, B, W, gamma2, ratio)
         found = B.T @ (data[0] + penalty[0]) - (data[1] + penalty[1]).T @ W
         P, Q = B.T @ B, W.T @ W
         expected = 4.0 * gamma2 * (P @ P - Q @ Q)
@@ -74,124 +65,94 @@ def _algebra(budget, rng, ratio):
     yield Identity(squares, SAME, name="B' dF/dB - dF/dW W' = 4 gamma_2 ((B'B)^2 - (WW')^2)")
 
 
-def _least(data, start, gamma2, ratio):
+def least(data, start, ratio):
     """Return the value of (4), losses halved and summed, and the factors where L-BFGS ends."""
-    (B, W), sizes = start, (start[0].size, start[1].size)
+    (B, W), size = start, start[0].size
+
+    def factors(x):
+        return x[:size].reshape(B.shape), x[size:].reshape(W.shape)
 
     def function(x):
-        factors = x[: sizes[0]].reshape(B.shape), x[sizes[0] :].reshape(W.shape)
-        value, losses, penalties = _slopes(data, *factors, gamma2, ratio)
-        slopes = [(a + b).ravel() for a, b in zip(losses, penalties, strict=True)]
-        return value + _penalty(factors, gamma2, ratio), np.concatenate(slopes)
+        B, W = factors(x)
+        value, losses, penalties = slopes(data, B, W, GAMMA2, ratio)
+        value += regularizer(B, W, ratio * GAMMA2, GAMMA2)
+        total = [(a + b).ravel() for a, b in zip(losses, penalties, strict=True)]
+        return value, np.concatenate(total)
 
     options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 0.0, "gtol": 1e-11, "maxcor": 30}
-    end = minimize(
-        function,
-        np.concatenate([B.ravel(), W.ravel()]),
-        jac=True,
-        method="L-BFGS-B",
-        options=options,
-    )
-    return float(end.fun), end.x[: sizes[0]].reshape(B.shape), end.x[sizes[0] :].reshape(W.shape)
+    x = np.concatenate([B.ravel(), W.ravel()])
+    end = minimize(function, x, jac=True, method="L-BFGS-B", options=options)
+    return float(end.fun), *factors(end.x)
 
 
-def _steepness(data, B, W):
+def steepness(data, B, W):
     """Return how far (B, W) is from stationary for (2): its slopes over those of its parts."""
-    _, slopes, _ = _slopes(data, B, W, 0.0, 0.0)
+    _, found, _ = slopes(data, B, W)
     scale = sum(np.linalg.norm(X.T @ y) / len(y) for X, y in map(data.client, range(data.n)))
-    return max(
-        np.abs(slope).max() / (scale * np.linalg.norm(other, 2))
-        for slope, other in zip(slopes, (W, B), strict=True)
-    )
+    pairs = zip(found, (W, B), strict=True)
+    return max(np.abs(slope).max() / (scale * np.linalg.norm(A, 2)) for slope, A in pairs)
 
 
-def _imbalance(B, W):
+def imbalance(B, W):
     """Return |B'B - W'W| over |B'B + W'W|, spectral norms."""
     P, Q = B.T @ B, W.T @ W
     return float(np.linalg.norm(P - Q, 2) / np.linalg.norm(P + Q, 2))
 
 
-def _moved(problem, factors, **settings):
+def moved(problem, B, W, ratio, **settings):
     """Return the relative change of (B, W) in one round."""
-    B, W = factors
-    trace = flute(problem, k=B.shape[1], start=(B, W), rounds=1, step_size=0.05, **settings)
-    before = np.vstack([B, W])
-    after = np.vstack([trace.state["B"], trace.state["W"]])
+    settings |= {"gamma1": ratio * GAMMA2, "gamma2": GAMMA2, "step_size": 0.05}
+    trace = flute(problem, k=B.shape[1], start=(B, W), rounds=1, **settings)
+    before, after = np.vstack([B, W]), np.vstack([trace.state["B"], trace.state["W"]])
     return float(np.linalg.norm(after - before) / np.linalg.norm(before))
 
 
-def _samples(rng):
-    """Return samples of all shapes, more or fewer than dimensions, the rank, and their setting."""
-    n, d = ((4, 7), (6, 6), (8, 5))[rng.integers(3)]
-    k = int(rng.integers(1, 4))
-    m = int(rng.integers(*((k + 1, d) if rng.random() < 0.4 else (d, 4 * d))))
-    values = 1.0 / np.arange(1, min(n, d) + 1)
-    truth = LowRankRegression.random(n=n, d=d, singular_values=values, noise=0.1, rng=rng)
-    return truth.draw(m, rng=rng), k, {"n": n, "d": d, "k": k, "m": m}
+def run_both(data, k, start, fedrep_rounds, **gammas):
+    """Return FLUTE's run, and where FedRep ends from the same start."""
+    trace = flute(
+        data, k=k, start=start, step_size=0.05, rounds=100_000, record=100_000, tolerance=1e-11,
+        **gammas,
+    )  # fmt: skip
+    known = replace(data, truth=data.truth.representation(k))
+    frame = fedrep(known, k=k, start=orthonormalize(start[0]), rounds=fedrep_rounds).state["B"]
+    return trace, (frame, fit_heads(data, frame))
 
 
-_GAMMA2 = 0.125
-_CONVENTIONS: tuple[dict, ...] = (
-    {},
-    {"loss": "full"},
-    {"aggregate": "mean"},
-    {"loss": "full", "aggregate": "mean"},
-)
-
-
-def _limits(budget, rng, ratio):
-    """Return lists of cases by part, and by how much FLUTE and FedRep end above the least value."""
-    parts: dict[str, list] = {
-        "least values of (2) and (4)": [],
-        "(2) at the models that minimize (4)": [],
-        "balanced minimizers of (2) stay": [],
-        "FLUTE's limits are balanced": [],
-        "FLUTE's limits are stationary for (2)": [],
-    }
-    above: dict[str, list] = {"FLUTE": [], "FedRep": []}
-    gammas = {"gamma1": ratio * _GAMMA2, "gamma2": _GAMMA2}
+def limits(budget, rng, ratio):
+    """Yield part, deviation and setting of minimizers, of all shapes, with many samples or few."""
     for _ in range(budget(4, 30, 200)):
-        data, k, where = _samples(rng)
-        B, W = gaussian_start(data.n, data.d, k, 0.1, rng)
-        trace = flute(
-            data,
-            k=k,
-            start=(B, W),
-            step_size=0.05,
-            rounds=100_000,
-            record=100_000,
-            tolerance=1e-11,
-            **gammas,
+        n, d = ((4, 7), (6, 6), (8, 5))[rng.integers(3)]
+        k = int(rng.integers(1, 4))
+        m = int(rng.integers(*((k + 1, d) if rng.random() < 0.4 else (d, 4 * d))))
+        values = 1.0 / np.arange(1, min(n, d) + 1)
+        truth = LowRankRegression.random(n=n, d=d, singular_values=values, noise=0.1, rng=rng)
+        data, where = truth.draw(m, rng=rng), {"n": n, "d": d, "k": k, "m": m}
+        start = gaussian_start(n, d, k, 0.1, rng)
+        trace, other = run_both(
+            data, k, start, budget(3000, 30_000), gamma1=ratio * GAMMA2, gamma2=GAMMA2
         )
-        limit = trace.state["B"], trace.state["W"]
-        known = replace(data, truth=data.truth.representation(k))
-        frame = fedrep(known, k=k, start=orthonormalize(B), rounds=budget(3000, 30_000)).state["B"]
-        other = frame, fit_heads(data, frame)
-        first = _least(data, (B, W), _GAMMA2, ratio)
-        starts = [frame, *(A for A in (limit[0], first[1]) if np.linalg.matrix_rank(A) == k)]
-        fit = empirical_risk_minimizer(data, k, restarts=budget(2, 4), starts=starts, rng=rng)
-        best = _balanced(fit.B, fit.W)
+        limit, first = (trace.state["B"], trace.state["W"]), least(data, start, ratio)
+        frames = [other[0], *(A for A in (limit[0], first[1]) if np.linalg.matrix_rank(A) == k)]
+        fit = empirical_risk_minimizer(data, k, restarts=budget(2, 4), starts=frames, rng=rng)
+        best = balanced(fit.B, fit.W)
         near = [A + 0.01 * rng.standard_normal(A.shape) for A in best]
-        ends = first, _least(data, near, _GAMMA2, ratio)
-        value, *factors = min(ends, key=lambda end: end[0])
+        value, *factors = min(first, least(data, near, ratio), key=lambda end: end[0])
         lowest, size = data.n * fit.loss, 0.5 * data.n * np.mean(data.y**2)
-        parts["least values of (2) and (4)"].append((abs(value - lowest) / size, where))
-        own = _slopes(data, factors[0], factors[1], 0.0, 0.0)[0]
-        parts["(2) at the models that minimize (4)"].append((abs(own - lowest) / size, where))
-        for options in _CONVENTIONS:
-            moved = _moved(data, best, **gammas, **options)
-            parts["balanced minimizers of (2) stay"].append((moved, where | options))
+        yield "least values of (2) and (4)", abs(value - lowest) / size, where
+        own = slopes(data, *factors)[0]
+        yield "(2) at the models that minimize (4)", abs(own - lowest) / size, where
+        for options in (
+            {}, {"loss": "full"}, {"aggregate": "mean"}, {"loss": "full", "aggregate": "mean"},
+        ):  # fmt: skip
+            name = "balanced minimizers of (2) stay"
+            yield name, moved(data, best[0], best[1], ratio, **options), where | options
         if trace.stop_reason == "rounds":
             continue  # not there yet
-        parts["FLUTE's limits are balanced"].append((_imbalance(*limit), where))
-        slope = _steepness(data, *limit)
-        parts["FLUTE's limits are stationary for (2)"].append((slope, where))
-        for name, end in (("FLUTE", limit), ("FedRep", other)):
-            above[name].append((_slopes(data, *end, 0.0, 0.0)[0] - lowest) / size)
-    return parts, above
+        yield "FLUTE's limits are balanced", imbalance(*limit), where
+        yield "FLUTE's limits are stationary for (2)", steepness(data, *limit), where
 
 
-def _truncations(budget, rng, ratio):
+def truncations(budget, rng, ratio):
     """Yield how far FLUTE moves from balanced stationary points of the population's (2).
 
     These are the sums of any k singular triples of Phi; scaling B up and W down moves them.
@@ -199,20 +160,19 @@ def _truncations(budget, rng, ratio):
     stay, shift = [], []
     for shape in SHAPES:
         for _ in range(budget(3, 10)):
-            truth, k = (case := draw_case(rng, shape)).truth, case.B.shape[1]
-            unit = truth.singular_values[0]
-            truth = LowRankRegression(truth.Phi / unit)
+            case = draw_case(rng, shape)
+            truth = LowRankRegression(case.truth.Phi / case.truth.singular_values[0])
             U, values, V = truth.svd
-            for chosen in combinations(range(values.size), k):
+            for chosen in combinations(range(values.size), case.B.shape[1]):
                 rows = list(chosen)
                 root = np.sqrt(values[rows])
                 if root.max() < 1e-6:
                     continue
                 B, W = U[:, rows] * root, V[:, rows] * root
-                gammas = {"gamma1": ratio * _GAMMA2, "gamma2": _GAMMA2, "batches": "population"}
                 where = {"n": truth.n, "d": truth.d, "triples": rows}
-                stay.append((_moved(truth, (B, W), **gammas), where))
-                shift.append((SAME, _moved(truth, (1.1 * B, W / 1.1), **gammas), where))
+                stay.append((moved(truth, B, W, ratio, batches="population"), where))
+                away = moved(truth, 1.1 * B, W / 1.1, ratio, batches="population")
+                shift.append((SAME, away, where))
     yield Identity(stay, SAME, name="sums of singular triples stay")
     yield Cases(shift, name="unbalanced factors of the same move")
 
@@ -229,46 +189,16 @@ def _truncations(budget, rng, ratio):
     stronger={"ratio": 0},
 )
 def same_minimisers(budget, rng, *, ratio=2.0):
-    """Rebalance factors, minimize both objectives, and compare where FLUTE and FedRep end.
+    """Rebalance factors, minimize both objectives, and compare where FLUTE ends.
 
     A stationary point of (4) has (B'B)^2 = (WW')^2: it is balanced, and stationary for (2).
     """
-    cases, above = _limits(budget, rng, ratio)
-    yield from _algebra(budget, rng, ratio)
-    yield from identities({name: found for name, found in cases.items() if found}, SAME)
-    yield from _truncations(budget, rng, ratio)
-    for name, values in above.items():
-        if values:
-            share = float(np.mean(np.array(values) < SAME))
-            # The least value found may be above the least.
-            yield Fact(
-                f"share of samples on which {name} ends at the least value", share, value_is=UPPER
-            )
-
-
-def _ends(budget, rng):
-    """Yield the losses at which FLUTE, FedRep and one model for all end, k below the rank."""
-    for _ in range(budget(2, 6, 20)):
-        n, d, k = 8, 5, int(rng.integers(1, 4))
-        values = 1.0 / np.arange(1, d + 1)
-        truth = LowRankRegression.random(n=n, d=d, singular_values=values, noise=0.1, rng=rng)
-        data = truth.draw(20 * d, rng=rng)
-        known = replace(data, truth=truth.representation(k))
-        B, W = gaussian_start(n, d, k, 0.1, rng)
-        ours = flute(
-            data, k=k, start=(B, W), step_size=0.05, rounds=100_000, record=100_000,
-            tolerance=1e-11,
-        ).state  # fmt: skip
-        frame = fedrep(known, k=k, start=orthonormalize(B), rounds=10_000).state["B"]
-        pooled = sum(X.T @ y for X, y in map(data.client, range(n)))
-        one = np.linalg.solve(sum(X.T @ X for X, _ in map(data.client, range(n))), pooled)
-        factors = {
-            "FLUTE": (ours["B"], ours["W"]),
-            "FedRep": (frame, fit_heads(data, frame)),
-            "one model": (one[:, None], np.ones((n, 1))),
-        }
-        losses = {name: _slopes(data, *pair, 0.0, 0.0)[0] for name, pair in factors.items()}
-        yield losses, {"n": n, "d": d, "k": k, "rank": d}
+    cases = defaultdict(list)
+    for name, *case in limits(budget, rng, ratio):
+        cases[name].append(case)
+    yield from algebra(budget, rng, ratio)
+    yield from identities(cases, SAME)
+    yield from truncations(budget, rng, ratio)
 
 
 @statement(
@@ -284,10 +214,22 @@ def _ends(budget, rng):
 )
 def heads_sent(budget, rng, *, other="FedRep", share=1.0 - SAME):
     """Run both on the same samples, from the same random start; FedRep sends no heads."""
-    cases = [
-        (losses["FLUTE"], share * losses[other], where | losses)
-        for losses, where in _ends(budget, rng)
-    ]
+    cases = []
+    for _ in range(budget(2, 6, 20)):
+        n, d, k = 8, 5, int(rng.integers(1, 4))
+        values = 1.0 / np.arange(1, d + 1)
+        truth = LowRankRegression.random(n=n, d=d, singular_values=values, noise=0.1, rng=rng)
+        data = truth.draw(20 * d, rng=rng)
+        trace, theirs = run_both(data, k, gaussian_start(n, d, k, 0.1, rng), 10_000)
+        samples = [data.client(i) for i in range(n)]
+        one = np.linalg.solve(sum(X.T @ X for X, _ in samples), sum(X.T @ y for X, y in samples))
+        factors = {
+            "FLUTE": (trace.state["B"], trace.state["W"]), "FedRep": theirs,
+            "one model": (one[:, None], np.ones((n, 1))),
+        }  # fmt: skip
+        losses = {name: slopes(data, *pair)[0] for name, pair in factors.items()}
+        where = {"n": n, "d": d, "k": k, "rank": d, **losses}
+        cases.append((losses["FLUTE"], share * losses[other], where))
     yield Cases(cases, quantity="FLUTE's loss", name=f"below that of {other}")
     largest = max(where["FedRep"] / where["FLUTE"] - 1.0 for *_, where in cases)
     yield Fact("largest FedRep's loss over FLUTE's, less 1", largest)

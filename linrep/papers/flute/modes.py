@@ -1,36 +1,28 @@
 """Equation (13) near its fixed points: which deviations die, and how fast."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
 
 from linrep.claims import Curve, Fact, Identity, statement
-from linrep.papers.flute._hypotheses import POPULATION
-from linrep.papers.flute._lifted import SHAPES
+from linrep.papers.flute.lifted import SHAPES
+from linrep.papers.flute.model import POPULATION, Spectrum
 from linrep.problems.subspace import random_frame
-from linrep.theory.flute import Spectrum
 from linrep.theory.flute_lift import iterate, local_factors
 
 KIT = ((1.0, 0.9, 0.7, 0.1), (1.0, 0.9, 0.3, 0.1), (1.0, 0.9, 0.85, 0.8), (4.0, 3.0, 1.5, 0.2, 0.1))
-_SIMULATED, _SPECTRUM = 1e-3, 1e-6
 
 
-def _spectrum(values, shape, k):
-    size = len(values)
-    n, d = {"d < n": (size + 1, size), "d = n": (size, size), "d > n": (size, size + 2)}[shape]
-    return Spectrum(values, n=n, d=d, k=k)
-
-
-def _problems(budget):
+def problems(budget):
     """Yield singular values, a shape, and the spectrum for a rank."""
     for values, shape, k in product(KIT, SHAPES, (1, 2, 3)[: budget(2, 3)]):
-        yield values, shape, _spectrum(values, shape, k)
+        size = len(values)
+        n, d = {"d < n": (size + 1, size), "d = n": (size, size), "d > n": (size, size + 2)}[shape]
+        yield values, shape, Spectrum(np.array(values), n=n, d=d, k=k)
 
 
-def _fixed_point(eigenvalues, chosen, k, rng):
+def fixed_point(eigenvalues, chosen, k, rng):
     """Return Theta with the chosen rows of Lambda^(1/2), other columns 0, columns rotated."""
     Theta = np.zeros((eigenvalues.size, k))
     for column, row in enumerate(chosen):
@@ -38,7 +30,7 @@ def _fixed_point(eigenvalues, chosen, k, rng):
     return Theta @ random_frame(k, k, rng)
 
 
-def _predicted(eigenvalues, chosen, k, eta, share):
+def predicted(eigenvalues, chosen, k, eta, share):
     """Return the factors of all modes at the fixed point of the chosen rows, in order.
 
     Row i outside, column j: 1 + share eta (l_i - l_j). Symmetric part of the chosen block: 1 -
@@ -48,20 +40,15 @@ def _predicted(eigenvalues, chosen, k, eta, share):
     inside = eigenvalues[list(chosen)]
     outside = np.delete(eigenvalues, list(chosen))
     size, empty = inside.size, k - inside.size
-    upper = np.triu_indices(size)
-    return np.sort(
-        np.concatenate(
-            [
-                (1.0 + share * eta * (outside[:, None] - inside)).ravel(),
-                1.0 - share * eta * (inside[:, None] + inside)[upper],
-                np.ones(size * (size - 1) // 2 + size * empty),
-                np.repeat(1.0 + share * eta * outside, empty),
-            ]
-        )
-    )
+    return np.sort(np.concatenate([
+        (1.0 + share * eta * (outside[:, None] - inside)).ravel(),
+        1.0 - share * eta * (inside[:, None] + inside)[np.triu_indices(size)],
+        np.ones(size * (size - 1) // 2 + size * empty),
+        np.repeat(1.0 + share * eta * outside, empty),
+    ]))  # fmt: skip
 
 
-def _jacobian(Theta, eigenvalues, eta):
+def jacobian(Theta, eigenvalues, eta):
     """Return the matrix of the map's derivative at Theta, by central differences."""
     step = 1e-5 * np.sqrt(eigenvalues[0])
     moves = step * np.eye(Theta.size).reshape(-1, *Theta.shape)
@@ -69,47 +56,28 @@ def _jacobian(Theta, eigenvalues, eta):
     return ((ends[0] - ends[1]) / (2.0 * step)).reshape(Theta.size, Theta.size).T
 
 
-def _spectra(budget, rng, share):
+def spectra_found(budget, rng, share):
     """Yield, for each fixed point, how far the spectrum found is from the predicted one."""
-    for values, shape, spectrum in _problems(budget):
+    for values, shape, spectrum in problems(budget):
         k, eigenvalues = spectrum.k, spectrum.eigenvalues
         eta = rng.uniform(0.02, 1.0) / (6.0 * eigenvalues[0])
         rows = range(int(np.sum(eigenvalues > 0.0)))
         for chosen in (*combinations(rows, k), *combinations(rows, k - 1)):
-            Theta = _fixed_point(eigenvalues, chosen, k, rng)
-            J = _jacobian(Theta, eigenvalues, eta)
-            found = np.sort_complex(np.linalg.eigvals(J))
-            expected = _predicted(eigenvalues, chosen, k, eta, share)
+            Theta = fixed_point(eigenvalues, chosen, k, rng)
+            found = np.sort_complex(np.linalg.eigvals(jacobian(Theta, eigenvalues, eta)))
+            expected = predicted(eigenvalues, chosen, k, eta, share)
             # Modes differ from 1 by multiples of eta lambda*_1.
             error = np.abs(found - expected).max() / (eta * eigenvalues[0])
-            where = {"singular values": list(values), "shape": shape, "k": k}
-            best = chosen == tuple(range(k))
+            where = {"singular values": list(values), "shape": shape, "k": k, "rows": list(chosen)}
             grows = bool(found.real.max() > 1.0 + 1e-9)
-            yield error, where | {"rows": list(chosen)}, best, grows
+            yield error, where, chosen == tuple(range(k)), grows
 
 
-def _late_decay(budget, rng, share):
-    """Return a row per mode of runs from small random starts: logarithms of its factor.
+def rest_modes(spectrum, eta, rng):
+    """Yield -log of the factor per step, found and expected, of each entry of Theta_res.
 
-    Entries of the rest are followed from where all of it is small, columns turned to where the run
-    ends. Entries of the leading block are followed after a small push from the optimum: in runs
-    from far the square of the rest drives them.
+    From a small random start, from where all of it is small; columns are turned to where it ends.
     """
-    rows = []
-    for values, shape, spectrum in _problems(budget):
-        eta = 1.0 / (6.0 * spectrum.first)
-        series = f"lambda = {values}, {shape}, k = {spectrum.k}"
-        for _ in range(budget(1, 5, 20)):
-            for panel, modes in (("rest", _rest_modes), ("leading", _leading_modes)):
-                for measured, predicted in modes(spectrum, eta, rng):
-                    rows.append({"panel": panel, "series": series, "y": measured, "x": predicted})
-    table = pd.DataFrame(rows)
-    table["x"] = -np.log1p(2.0 * share * np.expm1(-table["x"]))
-    return table.assign(predicted=table["x"])
-
-
-def _rest_modes(spectrum, eta, rng):
-    """Yield -log of the factor per step, found and expected, of each entry of Theta_res."""
     k = spectrum.k
     factors = local_factors(spectrum, eta).rest
     start = 1e-3 * np.sqrt(spectrum.first) * rng.standard_normal((2 * spectrum.size, k))
@@ -128,11 +96,14 @@ def _rest_modes(spectrum, eta, rng):
             yield np.log(mode[held[0]] / mode[held[-1]]) / span, -np.log(factors[place])
 
 
-def _leading_modes(spectrum, eta, rng):
-    """Yield the same of each entry of D, after a push that moves all of them equally."""
+def leading_modes(spectrum, eta, rng):
+    """Yield the same of each entry of D, after a push that moves all of them equally.
+
+    In runs from far the square of the rest drives them.
+    """
     k = spectrum.k
     factors = local_factors(spectrum, eta).leading
-    Theta = _fixed_point(spectrum.eigenvalues, range(k), k, rng)
+    Theta = fixed_point(spectrum.eigenvalues, range(k), k, rng)
     root = np.sqrt(spectrum.eigenvalues[:k])
     turn = Theta[:k] / root[:, None]
     signs = np.triu(rng.choice([-1.0, 1.0], (k, k)))
@@ -160,27 +131,30 @@ def _leading_modes(spectrum, eta, rng):
 )
 def local_rate(budget, rng, *, share=0.5):
     """Compare spectra of the derivative at all fixed points, and late decays of each mode."""
-    found = list(_spectra(budget, rng, share))
-    optimum = [(error, where) for error, where, best, _ in found if best]
-    others = [(error, where) for error, where, best, _ in found if not best]
-    yield Identity(optimum, _SPECTRUM, name="spectrum at the optimum")
-    yield Identity(others, _SPECTRUM, name="spectra at other fixed points")
-    table = _late_decay(budget, rng, share)
-    for panel, rows in table.groupby("panel"):
-        errors = np.abs(rows["y"] / rows["x"] - 1.0)
-        yield Identity(
-            [
-                (error, {"run": row.series, "found": row.y})
-                for error, row in zip(errors, rows.itertuples(), strict=True)
-            ],
-            _SIMULATED,
-            name=f"late decay, {panel}",
-        )
-    yield Curve(
-        table[["panel", "series", "x", "y", "predicted"]]
-        .sort_values("x")
-        .assign(series="", xlabel="-log factor, predicted", ylabel="-log factor, found")
-    )
-    yield Fact("fixed points besides the optimum", len(others))
+    found = list(spectra_found(budget, rng, share))
+    for name, which in (
+        ("spectrum at the optimum", True),
+        ("spectra at other fixed points", False),
+    ):
+        yield Identity([each[:2] for each in found if each[2] == which], 1e-6, name=name)
+    rows = []
+    for values, shape, spectrum in problems(budget):
+        eta, series = 1.0 / (6.0 * spectrum.first), f"lambda = {values}, {shape}, k = {spectrum.k}"
+        for _ in range(budget(1, 5, 20)):
+            for panel, modes in (("rest", rest_modes), ("leading", leading_modes)):
+                rows += [(panel, series, *pair) for pair in modes(spectrum, eta, rng)]
+    table = pd.DataFrame(rows, columns=["panel", "run", "y", "x"])
+    table["x"] = -np.log1p(2.0 * share * np.expm1(-table["x"]))
+    for panel, group in table.groupby("panel"):
+        errors = np.abs(group["y"] / group["x"] - 1.0)
+        cases = [
+            (error, {"run": run, "found": y})
+            for error, run, y in zip(errors, group["run"], group["y"], strict=True)
+        ]
+        yield Identity(cases, 1e-3, name=f"late decay, {panel}")
+    yield Curve(table[["panel", "x", "y"]].sort_values("x").assign(
+        predicted=lambda points: points["x"], series="", xlabel="-log factor, predicted",
+        ylabel="-log factor, found",
+    ))  # fmt: skip
     attracting = sum(not grows for *_, best, grows in found if not best)
     yield Fact("fixed points besides the optimum that attract", attracting)

@@ -1,11 +1,9 @@
 """Appendix C.2: the metrics Global NC2 and Averaged Local NC2."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from linrep.claims import Fact, Frequency, statement
-from linrep.papers.flute.appendix_b import _normalized, _target
+from linrep.papers.flute.appendix_b import normalized, target
 
 #: Classes, those of a client, and the width of the last layer, in the paper's experiments.
 SETTINGS = ((10, 2, 64), (10, 5, 64), (100, 5, 128), (100, 10, 128), (100, 20, 128), (100, 40, 128))
@@ -22,8 +20,8 @@ def _metrics(m, own, k, clients, rng):
         if rng.random() < 0.5:  # own heads nearer to sum 0
             mean = H[:, mask > 0.0].mean(axis=1, keepdims=True)
             H[:, mask > 0.0] -= rng.random() * mean
-        gram = _normalized(H)
-        found.append([np.linalg.norm(gram - _target(mask, classes)) for classes in (m, own)])
+        gram = normalized(H)
+        found.append([np.linalg.norm(gram - target(mask, classes)) for classes in (m, own)])
     return np.mean(found, axis=0)
 
 
@@ -55,8 +53,8 @@ def nc_metrics(budget, rng, *, sign=1.0):
         )
     for m, own, _ in SETTINGS:
         mask = (np.arange(m) < own).astype(float)
-        apart = np.linalg.norm(_target(mask, own) - _target(mask, m))
+        apart = np.linalg.norm(target(mask, own) - target(mask, m))
         at = {"m": m, "m'": own}
         yield Fact("Global NC2 where Local NC2 is 0", float(apart), setting=at)
-        least = 1.0 - np.linalg.norm(_target(mask, m))
+        least = 1.0 - np.linalg.norm(target(mask, m))
         yield Fact("least Global NC2", float(least), setting=at)

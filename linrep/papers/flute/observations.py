@@ -1,17 +1,14 @@
 """Observations B.2 and B.3: what minimizers of (54) look like, features being free."""
 
-from __future__ import annotations
-
 from fractions import Fraction
-from itertools import pairwise
+from itertools import product
 
 import numpy as np
-from scipy.optimize import minimize
 
 from linrep.claims import Cases, Fact, Identity, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import FAILS, PROVED
-from linrep.papers.flute.appendix_b import _normalized, _target
+from linrep.papers.flute.appendix_b import cosine, minimum, normalized, target
 from linrep.papers.flute.counterexamples import observationb2 as unequal
 from linrep.papers.flute.counterexamples import observationb3 as simplex
 from linrep.papers.flute.counterexamples import observationb3_minimizer as without_class
@@ -20,72 +17,7 @@ from linrep.problems.subspace import random_frame
 DESCENT = 1e-6
 
 
-def _minimum(clients, m, copies, decay, rng, *, every=False):
-    """Return features (M, k, m', copies) and heads (M, k, m) at the least (54) over a few starts.
-
-    Each client has its own samples, `copies` of each of its classes. By Condition 1 its classes'
-    means are those of all clients: what is free are the means and each client's differences from
-    them. Classes that a client lacks are left out of its losses, the limit of their biases at minus
-    infinity; with `every` they are there and there are no biases.
-    """
-    k, M, own = m, len(clients), len(clients[0])
-    shapes = (k, m), (M, k, own, copies), (M, k, m), (M, m)
-    ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
-
-    def split(x):
-        return [x[a:b].reshape(shape) for (a, b), shape in zip(pairwise(ends), shapes, strict=True)]
-
-    def features(means, apart, i):
-        return means[:, clients[i], None] + apart[i] - apart[i].mean(axis=2, keepdims=True)
-
-    def function(x):
-        means, apart, H, b = split(x)
-        out = [np.zeros(shape) for shape in shapes]
-        value = 0.0
-        for i, classes in enumerate(clients):
-            F, seen = features(means, apart, i), list(range(m)) if every else classes
-            logits = np.einsum("kj,kcr->jcr", H[i][:, seen], F)
-            if not every:
-                logits = logits + b[i][seen][:, None, None]
-            shares = np.exp(logits - logits.max(axis=0))
-            shares /= shares.sum(axis=0)
-            at = [seen.index(c) for c in classes]
-            value -= np.mean(np.log(shares[at, range(own)]))
-            value += decay[0] * np.sum(F**2) / (own * copies) + decay[1] * np.sum(H[i] ** 2)
-            slope = shares.copy()
-            slope[at, range(own)] -= 1.0
-            slope /= own * copies
-            in_F = np.einsum("kj,jcr->kcr", H[i][:, seen], slope) + 2 * decay[0] * F / slope[0].size
-            out[0][:, classes] += in_F.sum(axis=2)
-            out[1][i] = in_F - in_F.mean(axis=2, keepdims=True)
-            out[2][i] = 2 * decay[1] * H[i]
-            out[2][i][:, seen] += np.einsum("kcr,jcr->kj", F, slope)
-            if not every:
-                out[3][i][seen] = slope.sum(axis=(1, 2))
-        return value, np.concatenate([each.ravel() for each in out])
-
-    found = min(
-        (
-            minimize(
-                function,
-                rng.standard_normal(ends[-1]),
-                jac=True,
-                method="L-BFGS-B",
-                options={"maxiter": 20_000, "maxfun": 40_000, "ftol": 0.0, "gtol": 1e-11},
-            )
-            for _ in range(3)
-        ),
-        key=lambda end: end.fun,
-    )
-    means, apart, H, _ = split(found.x)
-    return np.array([features(means, apart, i) for i in range(M)]), H
-
-
-def _cosine(a, b):
-    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
-
-
-def _within(F):
+def within_class(F):
     """Return how far samples of one class are from each other, relative to their length."""
     return float(np.abs(F - F.mean(axis=-1, keepdims=True)).max() / np.abs(F).max())
 
@@ -109,27 +41,26 @@ def observation_B2(budget, rng, *, classes=0, equal=False, threshold=1.0):
     if not equal:
         where = {"m = m'": 3, "shares of the classes": list(map(str, unequal.SHARES))}
         yield Cases(
-            [(*unequal.sides(), where)],
-            name="(54)-(57) together, classes of unequal size",
+            [(*unequal.sides(), where)], name="(54)-(57) together, classes of unequal size",
             quantity="slope along h_2 - h_3 that is left",
-        )
+        )  # fmt: skip
     within, aligned, gram = [], [], []
     for m, own in ((3, 2), (3, 3), (4, 3), (5, 4))[: budget(3, 4)]:
         small = float(rng.uniform(0.002, 0.02)), float(rng.uniform(0.002, 0.02))
         # The largest allowed, nearly: 4 m' lambda_1 lambda_2 < 1.
         large = (0.98 * float(threshold / (4.0 * own)) ** 0.5,) * 2
         for decay in (small, large):
-            F, H = (each[0] for each in _minimum([list(range(own))], m, 2, decay, rng))
+            F, H = (each[0] for each in minimum([list(range(own))], m, 2, decay, rng))
             where = {"m": m, "m'": own, "lambda_1": decay[0], "lambda_2": decay[1]}
             if np.linalg.norm(H) < 1e-3:
                 gram.append((np.inf, where))
                 continue
-            within.append((_within(F), where))
+            within.append((within_class(F), where))
             aligned += [
-                (1.0 - _cosine(F[:, c, r], H[:, c]), where) for c in range(own) for r in range(2)
+                (1.0 - cosine(F[:, c, r], H[:, c]), where) for c in range(own) for r in range(2)
             ]
             mask = (np.arange(m) < own).astype(float)
-            gram.append((relative(_normalized(H), _target(mask, own + classes)), where))
+            gram.append((relative(normalized(H), target(mask, own + classes)), where))
     yield Identity(within, DESCENT, name="(55)", strength=PROVED)
     yield Identity(aligned, DESCENT, name="(56)", quantity="1 - cosine", strength=PROVED)
     yield Identity(gram, DESCENT, name="(57)", strength=PROVED)
@@ -147,17 +78,6 @@ observation_B2.corrected(
 )
 
 
-def _exactly():
-    """Yield (59) at Figure 2's setting, in fractions: features are a simplex of three classes."""
-    where = {"M": 3, "m": 3, "m'": 2, "classes": [[0, 1], [0, 2], [1, 2]]}
-    claimed, found = simplex.sides()
-    for name, square in (
-        ("(59): a feature and its head", found),
-        ("two clients' heads of one class, in the text", simplex.between_heads()),
-    ):
-        yield Cases([(claimed, square, where)], name=name, quantity="square of the cosine claimed")
-
-
 @statement(
     "flute.observationB3",
     place="Observation B.3, (58) and (59), and the text after it",
@@ -172,37 +92,33 @@ def observation_B3(budget, rng, *, parts=("(58)", "(59)", "all classes at every 
 
     Where every client has all classes (59) is that of Observation B.2.
     """
-    decay = (0.005, 0.005)
-    clients = [[0, 1], [0, 2], [1, 2]]
-    F, H = _minimum(clients, 3, 2, decay, rng)
-    where = {"m": 3, "m'": 2, "clients": clients}
+    decay, clients = (0.005, 0.005), [[0, 1], [0, 2], [1, 2]]
+    F, H = minimum(clients, 3, 2, decay, rng)
+    where = {"M": 3, "m": 3, "m'": 2, "classes": clients}
     if "(58)" in parts:
-        yield Identity([(_within(F), where)], DESCENT, name="(58)", strength=PROVED)
-    if "(59)" in parts:
-        yield from _exactly()
+        yield Identity([(within_class(F), where)], DESCENT, name="(58)", strength=PROVED)
+    if "(59)" in parts:  # features are a simplex of three classes
+        claimed, found = simplex.sides()
+        for name, square in (
+            ("(59): a feature and its head", found),
+            ("two clients' heads of one class, in the text", simplex.between_heads()),
+        ):
+            quantity = "square of the cosine claimed"
+            yield Cases([(claimed, square, where)], name=name, quantity=quantity)
     if "all classes at every client" in parts:
-        whole, heads = _minimum([[0, 1, 2]] * 2, 3, 2, decay, rng)
+        whole, heads = minimum([[0, 1, 2]] * 2, 3, 2, decay, rng)
         same = [
-            (1.0 - shrink * _cosine(whole[i, :, c, r], heads[i][:, c]), {"m": 3, "m'": 3})
-            for i in range(2)
-            for c in range(3)
-            for r in range(2)
+            (1.0 - shrink * cosine(whole[i, :, c, r], heads[i][:, c]), {"m": 3, "m'": 3})
+            for i, c, r in product(range(2), range(3), range(2))
         ]
-        yield Identity(
-            same,
-            DESCENT,
-            name="(59) where every client has all classes",
-            quantity="1 - cosine",
-            strength=PROVED,
-        )
-    yield Fact("cosine of a feature and its head, Figure 2", _cosine(F[0, :, 0, 0], H[0][:, 0]))
-    yield Fact("cosine of two clients' heads of a class, Figure 2", _cosine(H[0][:, 0], H[1][:, 0]))
-    F, H = _minimum(clients, 3, 1, decay, rng, every=True)
+        name = "(59) where every client has all classes"
+        yield Identity(same, DESCENT, name=name, quantity="1 - cosine", strength=PROVED)
+    F, H = minimum(clients, 3, 1, decay, rng, every=True)
     for name, pair in (
         ("a feature and its head", (F[0, :, 0, 0], H[0][:, 0])),
         ("two clients' heads of a class", (H[0][:, 0], H[1][:, 0])),
     ):
-        yield Fact(f"cosine of {name}, no biases, all classes in every loss", _cosine(*pair))
+        yield Fact(f"cosine of {name}, no biases, all classes in every loss", cosine(*pair))
 
 
 @statement(
@@ -219,7 +135,7 @@ def apart(budget, rng, *, stretch=1.0):
     """Turn features and heads of one of two clients, whose loss does not notice."""
     own, same, far = [[0, 1]], [], []
     for _ in range(budget(3, 20)):
-        F, H = (each[0] for each in _minimum(own, 2, 2, (0.01, 0.01), rng))
+        F, H = (each[0] for each in minimum(own, 2, 2, (0.01, 0.01), rng))
         turn = random_frame(2, 2, rng)
         features, heads = turn @ F.reshape(2, -1), float(stretch) * turn @ H
         logits = [A.T @ B for A, B in ((H, F.reshape(2, -1)), (heads, features))]
@@ -231,11 +147,9 @@ def apart(budget, rng, *, stretch=1.0):
     yield Identity(same, 1e-12, name="logits and penalties", strength=PROVED)
     quarter = {"f": [1, 0], "turned": [0, 1]}
     yield Cases(
-        [(Fraction(0), Fraction(2), quarter), *far],
-        name="features apart",
-        quantity="distance claimed to be possible, from below",
-        strength=PROVED,
-    )
+        [(Fraction(0), Fraction(2), quarter), *far], name="features apart",
+        quantity="distance claimed to be possible, from below", strength=PROVED,
+    )  # fmt: skip
 
 
 @statement(
@@ -258,7 +172,6 @@ def minimizer(budget, rng, *, lacking=1):
         for own, others in ((2, 1), (1, 1), (10, 3))
     ]
     yield Cases(
-        cases,
-        name="bias of a lacking class, lower by log 2",
+        cases, name="bias of a lacking class, lower by log 2",
         quantity="probability of the right class that is reached",
-    )
+    )  # fmt: skip

@@ -1,7 +1,5 @@
 """Proposition A.2: small random starts reach the region, on data."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -10,81 +8,42 @@ import numpy as np
 from linrep.algorithms import flute
 from linrep.claims import Fact, Frequency, statement
 from linrep.claims.feasibility import within_reach
-from linrep.papers.flute import _entering
-from linrep.papers.flute._common import scaled, spectra
-from linrep.papers.flute._hypotheses import DRAWN
+from linrep.papers.flute import entering
 from linrep.papers.flute.lemma_a05 import noisy_runs, same_samples, samples_needed
-from linrep.theory.flute import Spectrum, entry_time, sizes, step_size_limits
+from linrep.papers.flute.model import DRAWN, Spectrum, scaled, spectra
+from linrep.papers.flute.runs import compressed
+from linrep.theory.flute import entry_time, sizes, step_size_limits
 from linrep.theory.flute_lift import lower
 
-RECORDS = 8
 
-
-def _in_region(whole, leading, rest, spectrum):
+def in_region(whole, leading, rest, spectrum):
     """Tell where a run is in R, from its recorded singular values."""
-    return (
-        (whole**2 <= 2.0 * spectrum.first)
-        & (rest**2 <= spectrum.last - 0.5 * spectrum.gap)
-        & (leading**2 >= 0.25 * spectrum.gap)
-    )
+    inside = (whole**2 <= 2.0 * spectrum.first) & (rest**2 <= spectrum.last - 0.5 * spectrum.gap)
+    return inside & (leading**2 >= 0.25 * spectrum.gap)
 
 
-def _run(spectrum, place, s, samples, share, first_power, unit, rng):
+def arrives(spectrum, place, s, samples, share, first_power, unit, rng):
     """Tell whether a run on data, from the largest alpha of Claim A.3, is in R by share * T_R.
 
     ``samples(spectrum, leading, rest, failure)`` returns N.
     """
     eta = step_size_limits(spectrum)[place]
-    other = scaled(spectrum, unit, eta, s)
-    scale = float(_entering.log_scale(other.Theta, other.spectrum, other.step_size, first_power))
-    Theta = math.exp(scale) * other.Theta
+    spectrum, eta, unit = scaled(spectrum, unit, eta, s)
+    Theta = math.exp(float(entering.log_scale(unit, spectrum, eta, first_power))) * unit
     _, leading, rest = sizes(Theta)
-    expected = float(entry_time(leading, other.spectrum, other.step_size))
+    expected = float(entry_time(leading, spectrum, eta))
     steps = max(1, math.ceil(share * expected))
-    failure = 0.25 / max(1, math.ceil(expected))
-    truth = _entering.diagonal_truth(other.spectrum)
-    m = max(samples(other.spectrum, leading, rest, failure), truth.d)
+    truth = entering.diagonal_truth(spectrum)
+    m = max(samples(spectrum, leading, rest, 0.25 / max(1, math.ceil(expected))), truth.d)
     trace = flute(
-        _entering.compressed(truth, m, rng),
-        k=spectrum.k,
-        step_size=other.step_size,
-        rounds=steps,
-        start=lower(truth, Theta),
-        record=max(1, steps // RECORDS),
-        spectrum=True,
-    )
-    inside = _in_region(trace["sigma_1"], trace["sigma_k"], trace["sigma_res"], other.spectrum)
+        compressed(truth, m, rng), k=spectrum.k, step_size=eta, rounds=steps,
+        start=lower(truth, Theta), record=max(1, steps // 8), spectrum=True,
+    )  # fmt: skip
+    inside = in_region(trace["sigma_1"], trace["sigma_k"], trace["sigma_res"], spectrum)
     return bool(np.any(inside))
 
 
-def _arrivals(budget, rng, share, first_power, proof):
-    """Count runs that are not in R by T_R, with both limits of eta, with noise and without."""
-    setting, usual = next(spectra(ranks=(2,), shapes=("d < n",), names=("gap",)))
-
-    def samples(given, leading, rest, failure):
-        return samples_needed(given, leading, rest, failure, proof)
-
-    for s in (1.0, 1e6):
-        late, trials = 0, 0
-        for place in _entering.LIMITS.values():
-            for noise in (0.0, 0.5):
-                spectrum = replace(usual, noise=noise)
-                units = _entering.gaussian_lifts(spectrum, budget(12, 60), rng)
-                trials += len(units)
-                late += sum(
-                    not _run(spectrum, place, s, samples, share, first_power, unit, rng)
-                    for unit in units
-                )
-        yield Frequency(
-            late,
-            trials,
-            0.25,
-            name=f"data, s = {s:g}",
-            setting={**setting, "s": s, "noise": "0 or s/2", "t delta": 0.25},
-        )
-
-
-def _possible(budget, rng):
+def possible(budget, rng):
     """Compare N with the samples that can exist, for the median draw of each spectrum.
 
     alpha is such that Claim A.3 holds for 80 % of draws.
@@ -95,10 +54,10 @@ def _possible(budget, rng):
         for n, d in ((1, 2), (2, 1), (2, 2))
     ]
     for setting, spectrum in [*rank_one, *spectra(shapes=("d < n",), ranks=(1, 2))]:
-        for place in _entering.LIMITS.values():
+        for place in entering.LIMITS.values():
             eta = step_size_limits(spectrum)[place]
-            units = _entering.gaussian_lifts(spectrum, budget(200, 1000), rng)
-            log_alpha = np.quantile(_entering.log_scale(units, spectrum, eta, -0.5), 0.2)
+            units = entering.gaussian_lifts(spectrum, budget(200, 1000), rng)
+            log_alpha = np.quantile(entering.log_scale(units, spectrum, eta, -0.5), 0.2)
             _, leading, rest = np.median(sizes(units), axis=1)
             # N goes like 1/alpha^2 where alpha is small; in logarithms, as it may overflow.
             small = samples_needed(spectrum, 1e-9 * leading, 1e-9 * rest, 0.2, True)
@@ -108,21 +67,15 @@ def _possible(budget, rng):
     yield Fact("log10 of the largest N over the spectra", max(power for power, _ in found))
 
 
-def _samples_that_do(budget, rng):
-    """Return the least of some N that half of the runs need, and the one asked for by the proof."""
+def samples_that_do(budget, rng):
+    """Return the least of some N that half of the runs need."""
     spectrum = next(spectra(ranks=(2,), shapes=("d < n",), names=("gap",), noise=0.5))[1]
-    units = _entering.gaussian_lifts(spectrum, budget(5, 20), rng)
+    units = entering.gaussian_lifts(spectrum, budget(5, 20), rng)
     for m in 4.0 ** np.arange(1, 12):
-        late = sum(
-            not _run(spectrum, "lemma_A5", 1.0, lambda *_, m=m: m, 1.0, -0.5, unit, rng)
-            for unit in units
-        )
-        if 2 * late <= len(units):
+        given = spectrum, "lemma_A5", 1.0, lambda *_, m=m: m, 1.0, -0.5
+        if 2 * sum(not arrives(*given, unit, rng) for unit in units) <= len(units):
             break
-    eta = step_size_limits(spectrum)["lemma_A5"]
-    scale = np.exp(_entering.log_scale(units[0], spectrum, eta, -0.5))
-    _, leading, rest = sizes(scale * units[0])
-    return float(m), samples_needed(spectrum, leading, rest, 0.05, True)
+    return float(m)
 
 
 @statement(
@@ -138,23 +91,34 @@ def _samples_that_do(budget, rng):
     holds_with={"first_power": -0.5, "proof": True},
 )
 def propositionA2(budget, rng, *, share=1.0, first_power=0.0, proof=False):
-    """Run on data with the N asked for, in several units, and with much label noise."""
-    yield from _arrivals(budget, rng, share, first_power, proof)
+    """Run on data with the N asked for, in several units, and with much label noise.
+
+    With both limits of eta, with noise and without.
+    """
+    setting, usual = next(spectra(ranks=(2,), shapes=("d < n",), names=("gap",)))
+
+    def samples(spectrum, leading, rest, failure):
+        return samples_needed(spectrum, leading, rest, failure, proof)
+
+    for s in (1.0, 1e6):
+        found = []
+        for place in entering.LIMITS.values():
+            for noise in (0.0, 0.5):
+                given = replace(usual, noise=noise), place, s, samples, share, first_power
+                units = entering.gaussian_lifts(given[0], budget(12, 60), rng)
+                found += [arrives(*given, unit, rng) for unit in units]
+        where = {**setting, "s": s, "noise": "0 or s/2", "t delta": 0.25}
+        late = found.count(False)
+        yield Frequency(late, len(found), 0.25, name=f"data, s = {s:g}", setting=where)
     yield same_samples(proof)
-    yield noisy_runs(
-        budget(45, 100),
-        rng,
-        proof,
-        first_power,
-        lambda trace, spectrum: _in_region(
-            trace["whole"], trace["leading"], trace["rest"], spectrum
-        ),
-    )
+
+    def arrived(trace, spectrum):
+        return in_region(trace["whole"], trace["leading"], trace["rest"], spectrum)
+
+    yield noisy_runs(budget(45, 100), rng, proof, first_power, arrived)
     if proof:
-        yield from _possible(budget, rng)
-        enough, asked = _samples_that_do(budget, rng)
-        yield Fact("N with which half of the runs are in time", enough)
-        yield Fact("N asked for in these runs", asked)
+        yield from possible(budget, rng)
+        yield Fact("N with which half of the runs are in time", samples_that_do(budget, rng))
 
 
 propositionA2.corrected(

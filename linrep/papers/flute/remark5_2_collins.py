@@ -1,17 +1,10 @@
 """Section 1 and Remark 5.2: FLUTE's samples beside those of over-parameterized FedRep."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 
-from linrep.claims import Cases, Fact, Readings, statement
-from linrep.claims.evidence import PROVED
-
-
-def _bounds(d, M, logarithm):
-    """Return max(d, M)/M and d/M + log M, the constants, epsilon and the spectrum held."""
-    return max(d, M) / M, d / M + logarithm * math.log(M)
+from linrep.claims import Readings, proved, statement
+from linrep.claims.laws import at_most, measured
 
 
 @statement(
@@ -30,40 +23,36 @@ def collins(budget, rng, *, logarithm=1.0):
     M and d FLUTE's is the larger one.
     """
     sizes = [1, 2, 3, 5, *(round(10 ** (i / 2)) for i in range(2, 13))]
-    below, flat, smaller = [], [], []
-    for M in sizes:
+
+    def both(d, M):
+        return max(d, M) / M, d / M + logarithm * math.log(M)
+
+    def found():
+        for M in sizes:
+            for d in sizes:
+                (ours, theirs), where = both(d, M), {"d": d, "M": M}
+                yield "at fixed epsilon", at_most(ours, theirs), where
+                yield "at any epsilon", at_most(100.0 * ours, theirs), {**where, "epsilon": 0.1}
+                if d >= M:
+                    yield "no higher power of d", at_most(ours, theirs), where
+            ours, theirs = both(10**8 * M, M)
+            yield "a smaller power of d", at_most(ours, theirs / 2.0), {"d": 10**8 * M, "M": M}
         for d in sizes:
-            ours, theirs = _bounds(d, M, logarithm)
-            below.append((ours, theirs, {"d": d, "M": M}))
-        ours, theirs = _bounds(10**8 * M, M, logarithm)
-        smaller.append((ours, theirs / 2.0, {"d": 10**8 * M, "M": M}))
-    for d in sizes:
-        row = [(M, *_bounds(d, M, logarithm)) for M in sizes if max(3, d) <= M]
-        for (M, one, other), (later, ours, theirs) in pairwise(row):
-            where = {"d": d, "M": M, "next M": later}
-            flat.append((ours / theirs * (1.0 - 1e-12), one / other, where))
-    fine = [(100.0 * ours, theirs, {**where, "epsilon": 0.1}) for ours, theirs, where in below]
+            for M, later in pairwise(M for M in sizes if max(3, d) <= M):
+                (one, other), (ours, theirs) = both(d, M), both(d, later)
+                falls = at_most(ours / theirs, one / other)
+                yield "in M >= d: the share falls", falls, {"d": d, "M": M, "next M": later}
+
+    parts = measured(found(), quantity="max(d, M)/M")
+    parts = {
+        name: part if name == "at any epsilon" else proved(part) for name, part in parts.items()
+    }
     yield Readings(
-        [
-            Cases(below, name="at fixed epsilon", quantity="max(d, M)/M", strength=PROVED),
-            Cases(fine, name="at any epsilon", quantity="max(d, M)/(M epsilon^2)"),
-        ],
-        name="at most as many",
+        [parts["at fixed epsilon"], parts["at any epsilon"]], name="at most as many",
         phrase="it outperforms the sample complexity ... in both M and d",
-    )
-    yield Cases(flat, name="in M >= d: the share falls", quantity="product across", strength=PROVED)
+    )  # fmt: skip
+    yield parts["in M >= d: the share falls"]
     yield Readings(
-        [
-            Cases(
-                [(a, b, w) for a, b, w in below if w["d"] >= w["M"]],
-                name="no higher power of d",
-                quantity="max(d, M)/M",
-                strength=PROVED,
-            ),
-            Cases(smaller, name="a smaller power of d", quantity="max(d, M)/M", strength=PROVED),
-        ],
-        name="in d",
+        [parts["no higher power of d"], parts["a smaller power of d"]], name="in d",
         phrase="in terms of both M and d",
-    )
-    ours, theirs = _bounds(10**8, 10, logarithm)
-    yield Fact("FLUTE's over theirs as d -> oo, epsilon = 1, M = 10", ours / theirs)
+    )  # fmt: skip

@@ -1,36 +1,31 @@
 """Remarks 5.6 and 5.7: samples against rounds, and what a small gap costs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import linrep as lr
-from linrep.claims import Exponent, Fact, Mean, Trend, statement
-from linrep.claims.slopes import log_slope
+from linrep.claims import Exponent, Mean, Trend, statement
 from linrep.claims.tables import curve
-from linrep.papers.flute._data import compressed, floor, truth_of
-from linrep.papers.flute._hypotheses import DRAWN
-from linrep.theory.flute import Spectrum
+from linrep.papers.flute.model import DRAWN, Spectrum
+from linrep.papers.flute.runs import compressed, floor, truth_of
 
-_SIZES = (10**5, 10**6, 10**7, 10**8, 10**9)
+SIZES = (10**5, 10**6, 10**7, 10**8, 10**9)
 
 
-def _near(best, size, rng):
+def near(best, size, rng):
     """Return factors near the optimum."""
     return [A + size * rng.standard_normal(A.shape) for A in (best.B, best.W)]
 
 
-def _until_floor(gap, share, rng) -> tuple[list[float], list[float]]:
+def until_floor(gap, share, rng) -> tuple[list[float], list[float]]:
     """Return, for each N, eta Delta times the rounds until no more than the floor is left, and it.
 
     The floor is the error of what a run converges to, what is left its distance to that.
     """
     truth = truth_of((1.0, 1.0 - 0.5 * gap), 4, 4, rng, noise=1.0)
     best, eta = truth.best(1), share / Spectrum.of(truth, 1).first
-    start = _near(best, 0.2, rng)
-    unit = eta * best.gap
+    start, unit = near(best, 0.2, rng), eta * best.gap
     counts, floors = [], []
-    for m in _SIZES:
+    for m in SIZES:
         products: list[np.ndarray] = []
 
         def measure(B, W, products=products):
@@ -38,14 +33,9 @@ def _until_floor(gap, share, rng) -> tuple[list[float], list[float]]:
             return {}
 
         trace = lr.flute(
-            compressed(truth, m, rng),
-            k=1,
-            step_size=eta,
-            rounds=int(60.0 / unit),
-            start=start,
-            record=int(0.8 / unit),
-            measure=measure,
-        )
+            compressed(truth, m, rng), k=1, step_size=eta, rounds=int(60.0 / unit), start=start,
+            record=int(0.8 / unit), measure=measure,
+        )  # fmt: skip
         with np.errstate(divide="ignore"):
             left = np.log([np.linalg.norm(product - products[-1]) for product in products])
         target = np.log(np.linalg.norm(products[-1] - best.Phi))
@@ -72,59 +62,42 @@ def remark_5_6(budget, rng, *, power=2.0):
     (8) allows an error like kappa_T, so T ends where it would be below the floor. Per log N, a
     decay by 1 - eta Delta/2 takes 1/(eta Delta) rounds, and the slower one of (8) 8 times as many.
     """
-    settings = budget(((0.8, 0.1), (0.4, 0.2)), ((0.8, 0.1), (0.8, 0.05), (0.4, 0.1), (0.2, 0.1)))
-    runs, logs = budget(60, 150), np.log(_SIZES)
-    ratios = []
-    for gap, share in settings:
-        found = np.array([_until_floor(gap, share, rng) for _ in range(runs)])
+    runs, logs, ratios = budget(60, 150), np.log(SIZES), []
+    for gap, share in budget(
+        ((0.8, 0.1), (0.4, 0.2)), ((0.8, 0.1), (0.8, 0.05), (0.4, 0.1), (0.2, 0.1))
+    ):
+        found = np.array([until_floor(gap, share, rng) for _ in range(runs)])
         rounds, floors = found[:, 0], found[:, 1]
         name = f"Delta {gap:g}, eta {0.5 * share:g}"  # lambda*_1 = 2
         yield Exponent(
-            _SIZES,
-            list(floors.T),
-            equals=-1.0 / power,
-            margin=0.15,
-            along="N",
-            of="floor",
+            SIZES, list(floors.T), equals=-1.0 / power, margin=0.15, along="N", of="floor",
             name=f"floor, {name}",
-        )
+        )  # fmt: skip
         ratios.append(1.0 + 2.0 * (rounds @ [1, 0, -2, 0, 1]) / (rounds @ [-1, 0, 0, 0, 1]).mean())
         yield Mean(
-            np.polyfit(logs, rounds.T, 1)[0],
-            at_most=16.0 / power,
-            name=f"rounds to it, {name}",
-            quantity="rounds to the floor per log N",
-            unit="1/(eta Delta)",
-        )
+            np.polyfit(logs, rounds.T, 1)[0], at_most=16.0 / power, name=f"rounds to it, {name}",
+            quantity="rounds to the floor per log N", unit="1/(eta Delta)",
+        )  # fmt: skip
         yield curve(
-            panel=f"rounds to it, {name}",
-            series="",
-            x=_SIZES,
-            y=rounds.mean(axis=0),
-            predicted=logs - logs[0] + rounds[:, 0].mean(),
-            xlabel="N",
+            panel=f"rounds to it, {name}", series="", x=SIZES, y=rounds.mean(axis=0),
+            predicted=logs - logs[0] + rounds[:, 0].mean(), xlabel="N",
             ylabel=r"$\eta\Delta$ times rounds",
-        )
+        )  # fmt: skip
     # Linear in log N: the last two decades take as many rounds as the first two.
     yield Mean(
-        np.concatenate(ratios),
-        at_least=0.75,
-        at_most=1.25,
+        np.concatenate(ratios), at_least=0.75, at_most=1.25, name="last decades over first",
         quantity="rounds of two decades over those of others",
-        name="last decades over first",
-    )
+    )  # fmt: skip
 
 
-_GAPS = (0.1, 0.2, 0.4, 0.8)
+GAPS = (0.1, 0.2, 0.4, 0.8)
 
 
-def _late_rate(gap, eta, rng) -> float:
+def late_rate(gap, eta, rng) -> float:
     """Return the decay per round of the population's error, near the optimum."""
     truth = truth_of((1.0, 1.0 - 0.5 * gap), 4, 4, rng)
-    best = truth.best(1)
-    start = _near(best, 1e-4, rng)
-    slow = 0.5 * eta * gap
-    stops = [int(8.0 / slow), int(14.0 / slow)]
+    start = near(truth.best(1), 1e-4, rng)
+    stops = [int(each / (0.5 * eta * gap)) for each in (8.0, 14.0)]
     trace = lr.flute(
         truth, k=1, batches="population", step_size=eta, rounds=stops[1], record=stops, start=start
     )
@@ -149,36 +122,20 @@ def remark_5_7(budget, rng, *, power=1.0):
     sigma_k is read as lambda*_k, Delta/4 if as the singular value of Phi.
     """
     for name, steps, further in (
-        ("eta fixed", [0.05] * len(_GAPS), 0.0),
-        ("eta like Delta^2", [0.1 * gap**2 for gap in _GAPS], 2.0),
+        ("eta fixed", [0.05] * len(GAPS), 0.0),
+        ("eta like Delta^2", [0.1 * gap**2 for gap in GAPS], 2.0),
     ):
-        rates = [
-            [_late_rate(gap, eta, rng) for _ in range(18)]
-            for gap, eta in zip(_GAPS, steps, strict=True)
-        ]
+        pairs = zip(GAPS, steps, strict=True)
+        rates = [[late_rate(gap, eta, rng) for _ in range(18)] for gap, eta in pairs]
         yield Exponent(
-            _GAPS,
-            rates,
-            equals=power + further,
-            along=r"$\Delta$",
-            of="decay per round",
+            GAPS, rates, equals=power + further, along=r"$\Delta$", of="decay per round",
             name=f"rate in Delta, {name}",
-        )
-    gaps = _GAPS[::-1]
-    kept = {
-        noise: np.array(
-            [
-                [
-                    floor(truth_of((1.0, 1.0 - 0.5 * gap), 6, 6, rng, noise=noise), 1, 10**5, rng)
-                    for gap in gaps
-                ]
-                for _ in range(budget(20, 40))
-            ]
-        )
-        for noise in (0.0, 1.0)
-    }
-    for noise, errors in kept.items():
-        yield Trend(errors, name=f"error kept as Delta shrinks, noise {noise:g}")
-    for noise, errors in kept.items():
-        slope = log_slope(1.0 / np.array(gaps), list(errors.T))
-        yield Fact(f"power of 1/Delta in N epsilon^2, noise {noise:g}", 2.0 * slope.value)
+        )  # fmt: skip
+
+    def kept(gap, noise):
+        truth = truth_of((1.0, 1.0 - 0.5 * gap), 6, 6, rng, noise=noise)
+        return floor(truth, 1, 10**5, rng)
+
+    for noise in (0.0, 1.0):
+        errors = [[kept(gap, noise) for gap in GAPS[::-1]] for _ in range(budget(20, 40))]
+        yield Trend(np.array(errors), name=f"error kept as Delta shrinks, noise {noise:g}")

@@ -1,23 +1,25 @@
 """Lemmas A.10 and A.11, the second cases of their proofs: after the last time below a reference."""
 
-from __future__ import annotations
-
-from fractions import Fraction
+from fractions import Fraction as Q
 
 from linrep.claims import Cases, statement
-from linrep.claims.evidence import PROVED
-from linrep.papers.flute._checks import by_name
-from linrep.papers.flute._hypotheses import GAP
+from linrep.claims.laws import Open, Region, at_most, lines
 from linrep.papers.flute.counterexamples import lemmaa11_second_case as printed
+from linrep.papers.flute.model import GAP
 
 
-def _grid(rounds):
-    """Yield x = eta Delta up to 1/36, t and t' up to t."""
-    for x in (Fraction(1, 36), Fraction(1, 100)):
-        for t in rounds:
-            for before in sorted({0, 1, t // 2, t}):
-                if before <= t:
-                    yield x, t, before
+@lines("flute.lemmaA10.second_case", Region(
+    x=(Open(0), Q(1, 36)),  # eta Delta
+    a=(-Q(1, 2), Q(1, 2)),
+    reference=(Open(0), 1),  # its square, over 8 lambda*_1^2/Delta
+    kept=(0, 1),  # (1 - x/16)^(t + 1 - t')
+))  # fmt: skip
+def factor(x, a, reference, kept, *, rate=Q(1, 16)):
+    """A step multiplies the ratio by at most (1 - x/16)^2, t + 1 - t' of them the reference."""
+    return {
+        "(28), (29)": at_most((1 - x / 8 + a) / (1 + x / 8 + a), (1 - rate * x) ** 2),
+        "the lemma's bound": at_most(reference * kept**2, reference),
+    }
 
 
 @statement(
@@ -29,26 +31,28 @@ def _grid(rounds):
     r"\big(1 - \tfrac{\eta\Delta}{16}\big)^{2(t+1)}",
     plain="Once the remainder is below its reference, it stays below the bound of Lemma A.10 "
     "until step t + 1.",
-    negative_control={"rate": Fraction(1, 10)},
+    negative_control={"rate": Q(1, 10)},
     stronger={"rate": 1},
 )
-def lemma_A10(budget, rng, *, rate=Fraction(1, 16)):
-    """Compare the lines in units of lambda*_1, from the ratio that a step gives, exactly.
+def lemma_A10(budget, rng, *, rate=Q(1, 16)):
+    """Prove the lines; the ratio of a step, (12 - x)/(12 + x), is more than 1 - x/6, as printed."""
+    yield factor.measure(rate=rate)
 
-    That ratio is (12 - x)/(12 + x): 1 - x/6, as printed, is less.
-    """
 
-    def lines():
-        for x, t, before in _grid((0, 1, 2, 5, 10, 40, 200)):
-            where = {"eta Delta": str(x), "t": t, "t'": before}
-            steps, decay = t + 1 - before, 1 - rate * x
-            reference = decay ** (2 * (t + 1))  # its square
-            both = decay ** (2 * (2 * t + 2 - before))
-            yield "steps after t'", ((12 - x) / (12 + x)) ** steps, decay ** (2 * steps), where
-            yield "reference put in", reference * decay ** (2 * steps), both, where
-            yield "the lemma's bound", both, reference, where
-
-    yield from by_name(lines(), strength=PROVED)
+@lines("flute.lemmaA11.second_case.corrected", Region(
+    gap=(Open(0), 1),
+    eta=lambda gap: (Open(0), gap**2 / 36),
+    first=(0, 1),  # (1 - eta Delta/16)^t'
+    later=(0, 1),  # (1 - eta Delta/16)^(t + 1 - t')
+), steps=["without noise"])  # fmt: skip
+def powers_kept(gap, eta, first, later, *, constant=200):
+    """D after the second case over (1 - eta Delta/16)^(t + 1), in lambda*_1^2/(eta Delta^2)."""
+    x = eta * gap
+    series = 8 * 16 * first * (1 - later) / (1 - x / 16)
+    return {
+        "without noise": at_most((1 - x / 8) ** 2 + 2 * eta**2, 1 - x / 8),
+        "D after the second case": at_most(later + series, constant),
+    }
 
 
 @statement(
@@ -62,27 +66,17 @@ def lemma_A10(budget, rng, *, rate=Fraction(1, 16)):
     negative_control={"constant": 100},
 )
 def lemma_A11(budget, rng, *, powers=False, constant=200):
-    """Compare what is left of D with the lemma's bound, in units of lambda*_1^2/(eta Delta^2).
+    """Compare what is left of D with the lemma's bound; or with `powers` prove it.
 
-    With `powers` each summand keeps the power of the rate that it comes with.
+    Then each summand keeps the power of the rate that it comes with.
     """
-    cases = []
-    for x, t, before in _grid((0, 1, 5, 40, 200, 1000)):
-        where = {"eta Delta": str(x), "t": t, "t'": before}
-        if powers:
-            y, steps = x / 16, t + 1 - before
-            # 8 x sum of (1 - y)^(t + tau) over tau from t' to t.
-            series = 8 * x * (1 - y) ** (t + before) * (1 - (1 - y) ** steps) / y
-            left = ((1 - y) ** (steps + t + 1) + series) / (1 - y) ** (t + 1)
-            cases.append((left, Fraction(constant), where))
-        else:
-            cases.append((*printed.sides(x, t, before, constant), where))
+    if powers:
+        yield powers_kept.measure(constant=constant)
+        return
     yield Cases(
-        cases,
-        name="D after the second case",
-        quantity="D over (1 - eta Delta/16)^(t + 1)",
-        strength=PROVED,
-    )
+        [(*printed.sides(constant=constant), {"eta Delta": "1/36", "t": 1000, "t'": 500})],
+        name="D after the second case", quantity="D over (1 - eta Delta/16)^(t + 1)",
+    )  # fmt: skip
 
 
 lemma_A11.corrected(

@@ -1,7 +1,5 @@
 """Theorem 5.5: how fast FLUTE converges."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 
@@ -11,14 +9,14 @@ from linrep.claims import Cases, Condition, Constant, Fact, Frequency, Readings,
 from linrep.claims.evidence import MISPRINT
 from linrep.claims.quantities import UPPER
 from linrep.claims.tables import table
-from linrep.papers.flute import _data
-from linrep.papers.flute._hypotheses import DRAWN, SMALL_START
+from linrep.papers.flute import runs
 from linrep.papers.flute.counterexamples import theorem5_1 as large_start
+from linrep.papers.flute.model import DRAWN, SMALL_START, Spectrum
+from linrep.papers.flute.runs import compressed, floor, largest_start, largest_step, truth_of
 from linrep.theory import flute, flute_lift, flute_samples
-from linrep.theory.flute import Spectrum
 
 FAILURE = 0.2  # delta
-_SPECTRA = (
+SPECTRA = (
     ((1.0, 0.9, 0.7, 0.1), 3),
     ((1.0, 0.9, 0.3, 0.1), 2),
     ((1.0, 0.9, 0.85, 0.8), 3),
@@ -29,151 +27,108 @@ _SPECTRA = (
     ((1.0,), 1),
 )
 #: Whether they are those of the appendix.
-_FORMS = {"d samples, any start": False, "max(d, M) samples, small start": True}
-_PROOF = 400.0  # c_2 of the proof, times (1 - eta Delta/16)^(-T_R)
+FORMS = {"d samples, any start": False, "max(d, M) samples, small start": True}
+PROOF = 400.0  # c_2 of the proof, times (1 - eta Delta/16)^(-T_R)
 
 
-def _late_rates(budget, rng):
-    """Yield the decay per round of population runs, late, over eta Delta, and its instance."""
-    for values, k in _SPECTRA:
+def late_rates(budget, rng):
+    """Yield the late decay per round of population runs over eta Delta, that, and its instance."""
+    for values, k in SPECTRA:
         for n, d in ((10, 10), (12, 10), (10, 14)):
-            truth = _data.truth_of(values, n, d, rng)
+            truth = truth_of(values, n, d, rng)
             spectrum = Spectrum.of(truth, k)
             for share in budget((0.2,), (0.2, 0.02)):
                 eta = share / spectrum.first
-                slow = -np.log1p(-0.5 * eta * spectrum.gap)
+                unit = eta * spectrum.gap
+                slow = -np.log1p(-0.5 * unit)
                 trace = lr.flute(
-                    truth,
-                    k=k,
-                    batches="population",
-                    step_size=eta,
-                    rounds=int(60.0 / slow),
-                    scale=_data.largest_start(spectrum),
-                    record=int(2.0 / slow),
-                    rng=rng,
-                )
+                    truth, k=k, batches="population", step_size=eta, rounds=int(60.0 / slow),
+                    scale=largest_start(spectrum), record=int(2.0 / slow), rng=rng,
+                )  # fmt: skip
                 error, t = trace["error"], trace.recorded
                 late = np.flatnonzero((error < 1e-6) & (error > 1e-11))
                 first, last = late[0], late[-1]
                 decay = np.log(error[first] / error[last]) / (t[last] - t[first])
-                unit = eta * spectrum.gap
-                yield (
-                    decay / unit,
-                    slow / unit,
-                    unit,
-                    {
-                        "singular values": list(values),
-                        "k": k,
-                        "n": n,
-                        "d": d,
-                        "step size": eta,
-                        "decay per round": decay,
-                    },
-                )
+                where = {"singular values": list(values), "k": k, "n": n, "d": d}
+                yield decay / unit, unit, {**where, "step size": eta, "decay per round": decay}
 
 
-def _rate(budget, rng, rate):
-    """Yield the comparison of late decay with 1 - rate eta Delta."""
-    found = list(_late_rates(budget, rng))
-    margins = [-np.log1p(-rate * unit) / unit / late for late, _, unit, _ in found]
+def late_rate(budget, rng, rate):
+    """Compare late decay with 1 - rate eta Delta."""
+    found = list(late_rates(budget, rng))
+    margins = [-np.log1p(-rate * unit) / unit / late for late, unit, _ in found]
     worst = int(np.argmax(margins))
-    yield Condition(
-        margins[worst] <= 1.0,
-        min(late for late, *_ in found),
-        rate,
-        n_trials=len(found),
-        quantity="slowest late decay per round",
-        unit="eta Delta",
-        name="late rate",
-        setting=found[worst][3],
-    )
-    over = max(late / linear for late, linear, *_ in found)
-    yield Fact("largest late decay over that of the linearized map, -log(1 - eta Delta/2)", over)
+    return Condition(
+        margins[worst] <= 1.0, min(late for late, *_ in found), rate, n_trials=len(found),
+        quantity="slowest late decay per round", unit="eta Delta", name="late rate",
+        setting=found[worst][2],
+    )  # fmt: skip
 
 
-def _start(truth, spectrum, alpha, rng):
+def start_of(truth, spectrum, alpha, rng):
     """Return a random start, and its T_R at the largest step size."""
     start = gaussian_start(truth.n, truth.d, spectrum.k, alpha, rng)
     leading = flute.sizes(flute_lift.lift(truth, *start)).leading
-    return start, float(flute.entry_time(leading, spectrum, _data.largest_step(spectrum)))
+    return start, float(flute.entry_time(leading, spectrum, largest_step(spectrum)))
 
 
-def _runs_to_bound(budget, rng):
-    """Yield (alpha, largest error over the bound at constant 1 after T_R, factor, spectrum)."""
+def along_runs(budget, rng, constant):
+    """Yield (8) along population runs with the proof's 400 for c_2, free of the start."""
     settings = [(((1.0,), 1), 6, 6), (((1.0, 0.9, 0.3, 0.1), 2), 10, 10)]
     settings += budget([], [(((1.0, 0.9, 0.7, 0.1), 3), 12, 8), (((4.0, 3.0, 2.0, 0.2), 3), 8, 12)])
+    cases, factors = [], []
     for (values, k), n, d in settings:
-        truth = _data.truth_of(values, n, d, rng)
+        truth = truth_of(values, n, d, rng)
         spectrum = Spectrum.of(truth, k)
-        eta = _data.largest_step(spectrum)
-        for alpha in _data.largest_start(spectrum) * np.array([1.0, 1e-2, 1e-6, 1e-14, 1e-30]):
-            start, entry = _start(truth, spectrum, alpha, rng)
+        eta = largest_step(spectrum)
+        for alpha in largest_start(spectrum) * np.array([1.0, 1e-2, 1e-6, 1e-14, 1e-30]):
+            start, entry = start_of(truth, spectrum, alpha, rng)
             last = int(entry + 40.0 / (eta * spectrum.gap))
             record = np.unique(np.append(np.linspace(0, last, 200).astype(int), int(entry) + 1))
             trace = lr.flute(
-                truth,
-                k=k,
-                batches="population",
-                step_size=eta,
-                rounds=last,
-                start=start,
-                record=record,
-                rng=rng,
-            )
+                truth, k=k, batches="population", step_size=eta, rounds=last, start=start,
+                record=record, rng=rng,
+            )  # fmt: skip
             t = trace.recorded
             bound = flute.error_bound(spectrum, eta, t, restated=True)
             seen = (t > entry) & (trace["error"] > 1e-12)  # not rounding
             used = float((trace["client_error"] / bound)[seen].max(initial=0.0))
-            yield float(alpha), used, float(1.0 / flute.decay(spectrum, eta, entry)), list(values)
+            where = {"alpha": float(alpha), "singular values": list(values)}
+            cases.append((used / constant, 1.0, where))
+            factors.append(float(1.0 / flute.decay(spectrum, eta, entry)))
+    quantity = "error over the bound (8), c_2 = 400"
+    yield Cases(cases, quantity=quantity, name="bound on runs, N = oo")
+    yield Fact("largest c_2 of the proof", PROOF * max(factors))
 
 
-def _bound(budget, rng, constant):
-    """Yield (8) along population runs with the proof's 400 for c_2, free of the start."""
-    found = list(_runs_to_bound(budget, rng))
-    yield Cases(
-        [
-            (used / constant, 1.0, {"alpha": alpha, "singular values": values})
-            for alpha, used, _, values in found
-        ],
-        quantity="error over the bound (8), c_2 = 400",
-        name="bound on runs, N = oo",
-    )
-    yield Fact("largest c_2 of the proof", _PROOF * max(factor for *_, factor, _ in found))
-
-
-def _asked(spectrum, eta, T, restated):
+def asked(spectrum, eta, T, restated):
     """Return the samples per client at c_1 = 1: Theorem 5.5's, or those of Appendix A.2.4."""
     form = {"restated": restated, "k_inside": restated}
     m = flute_samples.theorem_5_5(spectrum, eta, T, failure=FAILURE, **form)
     return int(np.ceil(m))
 
 
-def _with_samples(budget, rng, restated, noise):
+def violations(runs, rng, restated, noise):
     """Run FLUTE on the samples that the theorem asks for, and check (8), both constants 1."""
-    values, k, n, d = (1.0, 0.9, 0.3, 0.1), 2, 8, 8
-    violations, runs = 0, budget(60, 100)
+    values, k, n, d, count = (1.0, 0.9, 0.3, 0.1), 2, 8, 8, 0
     for _ in range(runs):
-        truth = _data.truth_of(values, n, d, rng, noise=noise)
+        truth = truth_of(values, n, d, rng, noise=noise)
         spectrum = Spectrum.of(truth, k)
-        eta = _data.largest_step(spectrum)
+        eta = largest_step(spectrum)
         T = int(40.0 / (eta * spectrum.gap))
-        data = _data.compressed(truth, _asked(spectrum, eta, T, restated), rng)
-        start, entry = _start(truth, spectrum, _data.largest_start(spectrum), rng)
+        data = compressed(truth, asked(spectrum, eta, T, restated), rng)
+        start, entry = start_of(truth, spectrum, largest_start(spectrum), rng)
         trace = lr.flute(data, k=k, step_size=eta, rounds=T, record=T // 50, start=start, rng=rng)
         bound = flute.error_bound(spectrum, eta, trace.recorded, restated=restated)
-        violations += bool((trace["client_error"] > bound)[trace.recorded > entry].any())
-    return Frequency(
-        violations,
-        runs,
-        FAILURE,
-        name=f"error above (8) on the samples asked for, c_1 = c_2 = 1, noise {noise:g}",
-        setting={"singular values": list(values), "k": k, "n": n, "d": d, "noise": noise},
-    )
+        count += bool((trace["client_error"] > bound)[trace.recorded > entry].any())
+    where = {"singular values": list(values), "k": k, "n": n, "d": d, "noise": noise}
+    name = f"error above (8) on the samples asked for, c_1 = c_2 = 1, noise {noise:g}"
+    return Frequency(count, runs, FAILURE, name=name, setting=where)
 
 
 # Each variable towards its extreme; relative is lambda*_1/Delta, precision is 1/kappa_T.
-_VARIABLES = ("n", "d", "k", "relative", "precision")
-_LINES: dict[str, tuple[float, ...]] = {
+VARIABLES = ("n", "d", "k", "relative", "precision")
+LINES: dict[str, tuple[float, ...]] = {
     "n": (16, 64, 256),
     "k": (1, 2, 4),
     "precision": (10.0, 30.0, 100.0, 300.0),
@@ -182,39 +137,34 @@ _LINES: dict[str, tuple[float, ...]] = {
 }
 
 
-def _floors(budget, rng, restated) -> pd.DataFrame:
+def floors(budget, rng, restated) -> pd.DataFrame:
     """Return a row per draw: the error kept at the theorem's N, over (8) at t = T, constants 1."""
     centre = {"n": 16, "d": 16, "k": 2, "relative": 1.25, "precision": 10.0}
 
     def draw(**setting):
-        truth, spectrum = _data.relative_truth(setting, rng)
-        eta = _data.largest_step(spectrum)
+        truth, spectrum = runs.relative_truth(setting, rng)
+        eta = largest_step(spectrum)
         T = -np.log(setting["precision"]) / np.log1p(-eta * spectrum.gap / 16.0)
         bound = flute.error_bound(spectrum, eta, T, restated=restated)
-        return _data.floor(truth, spectrum.k, _asked(spectrum, eta, T, restated), rng) / bound
+        return floor(truth, spectrum.k, asked(spectrum, eta, T, restated), rng) / bound
 
-    return table(_data.towards_extremes(centre, _LINES), draw, budget(15, 300, 600))
+    return table(runs.towards_extremes(centre, LINES), draw, budget(15, 300, 600))
 
 
-def _on_samples(budget, rng, restated):
+def on_samples(budget, rng, restated):
     """Yield whether the samples asked for give (8): on runs, and for the error that is kept."""
     if not restated:
         yield Cases(
-            [(*large_start.sides(), large_start.INSTANCE)],
+            [(*large_start.sides(), large_start.INSTANCE)], quantity="probability claimed",
             name="any start: (8) at d = M = 2, k = 1, Phi = diag(1, 1/2)/10^6, N and T to infinity",
-            quantity="probability claimed",
             predicted_is=UPPER,
-        )
+        )  # fmt: skip
     for noise in (0.0, 1.0):
-        yield _with_samples(budget, rng, restated, noise)
+        yield violations(budget(60, 100), rng, restated, noise)
     yield Constant(
-        _floors(budget, rng, restated),
-        _VARIABLES,
-        by=("noise",),
-        quantile=1.0 - FAILURE,
-        name="error kept",
-        label="$c_2$ needed at $c_1 = 1$",
-    )
+        floors(budget, rng, restated), VARIABLES, by=("noise",), quantile=1.0 - FAILURE,
+        name="error kept", label="$c_2$ needed at $c_1 = 1$",
+    )  # fmt: skip
 
 
 _RATE = (
@@ -236,7 +186,7 @@ _RATE = (
     negative_control={"rate": 0.55},
     expected=MISPRINT,
 )
-def theorem_5_5(budget, rng, *, rate=1.0 / 16.0, constant=_PROOF, forms=tuple(_FORMS)):
+def theorem_5_5(budget, rng, *, rate=1.0 / 16.0, constant=PROOF, forms=tuple(FORMS)):
     """Check the rate, the bound along runs from small starts, and that d samples do, or max(d, M).
 
     The latter are those of Appendix A.2.4, which asks for a small start; the main text asks for
@@ -244,17 +194,14 @@ def theorem_5_5(budget, rng, *, rate=1.0 / 16.0, constant=_PROOF, forms=tuple(_F
     and the start, else (8) would say nothing. The error kept at the N asked for is over (8) at
     t = T.
     """
-    yield from _rate(budget, rng, rate)
-    yield from _bound(budget, rng, constant)
-    found = [Together(list(_on_samples(budget, rng, _FORMS[form])), name=form) for form in forms]
+    yield late_rate(budget, rng, rate)
+    yield from along_runs(budget, rng, constant)
+    found = [Together(list(on_samples(budget, rng, FORMS[form])), name=form) for form in forms]
     if len(found) == 1:
         yield found[0]
     else:
-        yield Readings(
-            found,
-            name="samples",
-            printed_elsewhere={"max(d, M) samples, small start": "Appendix A.2.4"},
-        )
+        elsewhere = {"max(d, M) samples, small start": "Appendix A.2.4"}
+        yield Readings(found, name="samples", printed_elsewhere=elsewhere)
 
 
 theorem_5_5.corrected(

@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from linrep.papers.flute import _entering as entering
-from linrep.papers.flute._common import drawn, step
+from linrep.papers.flute import entering
 from linrep.papers.flute.lemma_a04 import explicit_scale
+from linrep.papers.flute.model import drawn, step
 from linrep.theory.flute import Spectrum, claim_A3, region, sizes, step_size_limits
 
 
@@ -60,25 +60,6 @@ def test_hitting_time_is_the_first(spectrum, eta):
         Theta, t = step(Theta, spectrum, eta), t + 1
     assert entering.hitting_time(start, 1000) == t
     assert entering.hitting_time(start, t - 1) == np.inf
-
-
-def test_compressed_samples_have_the_moments_of_many(spectrum):
-    rng = np.random.default_rng(3)
-    truth = entering.diagonal_truth(spectrum)
-    m, runs = 9, 4000
-    found: dict[str, list] = {"compressed": [], "drawn": []}
-    for _ in range(runs // spectrum.n):
-        for name, data in (
-            ("compressed", entering.compressed(truth, m, rng)),
-            ("drawn", truth.draw(m, rng=rng)),
-        ):
-            for i in range(spectrum.n):
-                X, y = data.client(i)
-                S, b = X.T @ X / len(y), X.T @ (y - X @ truth.theta[i]) / len(y)
-                found[name].append([S[0, 0], S[1, 0], S[0, 0] ** 2, S[0, 1] ** 2, b @ b, b[0] ** 4])
-    a, b = (np.array(rows) for rows in found.values())
-    spread = np.sqrt(a.var(axis=0) / len(a) + b.var(axis=0) / len(b))
-    assert (np.abs(a.mean(axis=0) - b.mean(axis=0)) < 5.0 * spread).all()
 
 
 def test_the_explicit_scale_is_small_enough(spectrum, eta):

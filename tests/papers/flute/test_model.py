@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from linrep.papers.flute import _lifted, appendix_b, eq3_example1, eq4_to_6, eq28_eq37, minimisers
+from linrep.papers.flute import appendix_b, eq3_example1, eq4_to_6, lifted, minimisers
 from tests.algorithms.support import clients_of
 from tests.reference import flute as reference
 
 
 def test_gradients_are_those_of_the_reference():
-    case = _lifted.draw_case(np.random.default_rng(0), "d > n")
-    found = eq4_to_6._gradients(lambda B, W: eq4_to_6._regularizer(B, W, 0.3, 0.2), case.B, case.W)
+    case = lifted.draw_case(np.random.default_rng(0), "d > n")
+    found = eq4_to_6.gradients(lambda B, W: eq4_to_6.regularizer(B, W, 0.3, 0.2), case.B, case.W)
     for mine, other in zip(
         found, reference.regularizer_gradients(case.B, case.W, 0.3, 0.2), strict=True
     ):
@@ -19,10 +19,10 @@ def test_gradients_are_those_of_the_reference():
 
 @pytest.mark.parametrize("loss", ["half", "full"])
 def test_values_are_those_of_the_reference(loss):
-    case = _lifted.draw_case(np.random.default_rng(1), "d < n")
+    case = lifted.draw_case(np.random.default_rng(1), "d < n")
     weight = {"half": 0.5, "full": 1.0}[loss]
-    found = eq4_to_6._data_term(case.B, case.W, case.data, weight)
-    found += eq4_to_6._regularizer(case.B, case.W, 0.25, 0.125)
+    found = eq4_to_6.data_term(case.B, case.W, case.data, weight)
+    found += eq4_to_6.regularizer(case.B, case.W, 0.25, 0.125)
     expected = reference.objective(
         clients_of(case.data), case.B, case.W, 0.25, 0.125, loss=loss, clients_as="sum"
     )
@@ -30,32 +30,28 @@ def test_values_are_those_of_the_reference(loss):
 
 
 def test_slopes_are_derivatives():
-    case = _lifted.draw_case(np.random.default_rng(2), "d > n")
-    value, losses, penalties = minimisers._slopes(case.data, case.B, case.W, 0.2, 1.7)
+    case = lifted.draw_case(np.random.default_rng(2), "d > n")
+    value, losses, penalties = minimisers.slopes(case.data, case.B, case.W, 0.2, 1.7)
     expected = [
-        eq4_to_6._gradients(function, case.B, case.W)
+        eq4_to_6.gradients(function, case.B, case.W)
         for function in (
-            lambda B, W: eq4_to_6._data_term(B, W, case.data, 0.5),
-            lambda B, W: eq4_to_6._regularizer(B, W, 1.7 * 0.2, 0.2),
+            lambda B, W: eq4_to_6.data_term(B, W, case.data, 0.5),
+            lambda B, W: eq4_to_6.regularizer(B, W, 1.7 * 0.2, 0.2),
         )
     ]
-    np.testing.assert_allclose(value, eq4_to_6._data_term(case.B, case.W, case.data, 0.5))
+    np.testing.assert_allclose(value, eq4_to_6.data_term(case.B, case.W, case.data, 0.5))
     for found, other in zip((losses, penalties), expected, strict=True):
         for mine, gradient in zip(found, other, strict=True):
             np.testing.assert_allclose(mine, gradient, rtol=1e-10)
-    np.testing.assert_allclose(
-        minimisers._penalty((case.B, case.W), 0.2, 1.7),
-        eq4_to_6._regularizer(case.B, case.W, 1.7 * 0.2, 0.2),
-    )
 
 
 def test_balanced_factors_have_the_same_product():
     rng = np.random.default_rng(3)
     B, W = rng.standard_normal((5, 2)), rng.standard_normal((4, 2))
-    even = minimisers._balanced(B, W)
+    even = minimisers.balanced(B, W)
     np.testing.assert_allclose(even[0] @ even[1].T, B @ W.T)
-    assert minimisers._imbalance(*even) < 1e-14
-    assert minimisers._imbalance(B, W) > 1e-2
+    assert minimisers.imbalance(*even) < 1e-14
+    assert minimisers.imbalance(B, W) > 1e-2
 
 
 def test_decompositions_are_told_from_other_matrices():
@@ -65,21 +61,9 @@ def test_decompositions_are_told_from_other_matrices():
     turned = np.array([0.6, 0.8])  # within the repeated singular value
     u, v = U[:, 1:3] @ turned, V[:, 1:3] @ turned
     good = 2.0 * np.outer(U[:, 0], V[:, 0]) + np.outer(u, v)
-    assert eq3_example1._decomposition_error(good, Phi, 2, 1.0) < 1e-14
+    assert eq3_example1.decomposition_error(good, Phi, 2, 1.0) < 1e-14
     bad = 2.0 * np.outer(U[:, 0], V[:, 0]) + 0.3 * np.outer(U[:, 3], V[:, 3])
-    assert eq3_example1._decomposition_error(bad, Phi, 2, 1.0) > 0.1
-
-
-def test_the_norm_of_a_masked_simplex():
-    mask = np.array([1.0, 0.0, 1.0, 1.0, 0.0])
-    found = np.linalg.norm(appendix_b._target(mask, 5))
-    np.testing.assert_allclose(found, appendix_b._size_of_target(5, 3))
-
-
-def test_the_least_penalty_is_that_of_a_multiple():
-    T = np.diag([0.5, 0.25, 0.0])
-    found = appendix_b._least_penalty(T, 3, np.random.default_rng(5), 500)
-    np.testing.assert_allclose(found, 1.0 - np.linalg.norm(T), atol=1e-8)
+    assert eq3_example1.decomposition_error(bad, Phi, 2, 1.0) > 0.1
 
 
 def test_the_softmax_loss_is_the_mean_of_negative_logarithms():
@@ -91,15 +75,4 @@ def test_the_softmax_loss_is_the_mean_of_negative_logarithms():
         shares = np.exp(H.T @ F[:, c] + b)
         expected += weight * (-np.log(shares[c] / shares.sum()) + 0.1 * F[:, c] @ F[:, c])
     expected += 0.2 * np.sum(H**2)
-    np.testing.assert_allclose(appendix_b._softmax_loss(H, F, b, weights, decay), expected)
-
-
-def test_the_links_are_exact():
-    links = list(eq28_eq37._links(eq28_eq37.Fraction(1), 6, eq28_eq37.Fraction(1, 16)))
-    first = [case for name, *case in links if name == links[0][0]]
-    left, right, where = max(first, key=lambda case: case[0] - case[1])
-    assert (left, right, where) == (
-        eq28_eq37.Fraction(11, 13),
-        eq28_eq37.Fraction(5, 6),
-        {"x": "1"},
-    )
+    np.testing.assert_allclose(appendix_b.softmax_loss(H, F, b, weights, decay), expected)

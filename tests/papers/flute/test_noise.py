@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.papers.flute import _data, lemma_a13_a14, remark5_6_7
+from linrep.papers.flute import lemma_a13_a14, remark5_6_7, runs
 from linrep.theory import flute, flute_lift
 
 
 def _case(rng, *, m=30, spread=0.3):
-    truth = _data.truth_of((1.0, 0.8, 0.4), 7, 5, rng, noise=spread)
+    truth = runs.truth_of((1.0, 0.8, 0.4), 7, 5, rng, noise=spread)
     return truth, flute.Spectrum.of(truth, 2), truth.draw(m, rng=rng)
 
 
@@ -19,7 +19,7 @@ def _case(rng, *, m=30, spread=0.3):
 @pytest.mark.parametrize("m", [3, 40])
 def test_compressed_data_have_the_moments_of_samples(m):
     rng = np.random.default_rng(0)
-    truth = _data.truth_of((1.0, 0.5), 4, 3, rng, noise=0.5)
+    truth = runs.truth_of((1.0, 0.5), 4, 3, rng, noise=0.5)
 
     def moments(draw):
         found = []
@@ -30,7 +30,7 @@ def test_compressed_data_have_the_moments_of_samples(m):
         return np.array(found)
 
     plain = moments(lambda: truth.draw(m, rng=rng))
-    small = moments(lambda: _data.compressed(truth, m, rng))
+    small = moments(lambda: runs.compressed(truth, m, rng))
     scale = np.hypot(plain.std(axis=0), small.std(axis=0)) / np.sqrt(3000)
     assert np.all(np.abs(plain.mean(axis=0) - small.mean(axis=0)) < 5.0 * scale + 1e-12)
     np.testing.assert_allclose(plain.std(axis=0), small.std(axis=0), rtol=0.15, atol=1e-12)
@@ -48,15 +48,15 @@ def test_compression_changes_no_run():
         np.vstack([X for X, _ in rows]), np.hstack([y for _, y in rows]), np.arange(8) * 5,
         truth=truth,
     )  # fmt: skip
-    runs = [lr.flute(each, k=2, step_size=0.1, rounds=50, rng=3) for each in (data, small)]
-    np.testing.assert_allclose(runs[0].state["B"], runs[1].state["B"], rtol=1e-10)
+    traces = [lr.flute(each, k=2, step_size=0.1, rounds=50, rng=3) for each in (data, small)]
+    np.testing.assert_allclose(traces[0].state["B"], traces[1].state["B"], rtol=1e-10)
 
 
 def test_the_floor_is_that_of_the_best_model_for_the_samples():
     rng = np.random.default_rng(2)
-    truth = _data.truth_of((1.0, 0.9, 0.3), 8, 6, rng, noise=0.2)
-    kept = _data.floor(truth, 2, 500, np.random.default_rng(5))
-    data = _data.compressed(truth, 500, np.random.default_rng(5))
+    truth = runs.truth_of((1.0, 0.9, 0.3), 8, 6, rng, noise=0.2)
+    kept = runs.floor(truth, 2, 500, np.random.default_rng(5))
+    data = runs.compressed(truth, 500, np.random.default_rng(5))
     fit = lr.empirical_risk_minimizer(data, 2, restarts=3, rng=0)
     error = np.linalg.norm(fit.B @ fit.W.T - truth.best(2).Phi, axis=0).mean()
     assert kept == pytest.approx(error, rel=1e-6)
@@ -66,7 +66,7 @@ def test_the_floor_is_that_of_the_best_model_for_the_samples():
 def test_discrepancies_and_their_gradients(heads):
     rng = np.random.default_rng(3)
     truth, _, data = _case(rng)
-    sampling = lemma_a13_a14._Sampling(truth, data, heads)
+    sampling = lemma_a13_a14.Sampling(truth, data, heads)
     B, W = rng.standard_normal((5, 2)), rng.standard_normal((7, 2))
     G = sampling.columns(B, W)
     np.testing.assert_allclose(
@@ -91,8 +91,8 @@ def test_nothing_in_the_region_exceeds_what_is_certified(heads, design):
     rng = np.random.default_rng(4)
     truth, spectrum, _ = _case(rng)
     truth = replace(truth, design=design)
-    sampling = lemma_a13_a14._Sampling(truth, truth.draw(6, rng=rng), heads)
-    starts = list(lemma_a13_a14._families(truth, spectrum, rng))
+    sampling = lemma_a13_a14.Sampling(truth, truth.draw(6, rng=rng), heads)
+    starts = list(lemma_a13_a14.families(truth, spectrum, rng))
     for B, W in starts:
         assert flute.region((1.0 - 1e-12) * flute_lift.lift(truth, B, W), spectrum).weak
     found = sampling.largest(spectrum, starts, 20)
@@ -103,6 +103,6 @@ def test_nothing_in_the_region_exceeds_what_is_certified(heads, design):
 def test_late_rates_are_those_of_the_linearized_map():
     for gap, eta in ((0.2, 0.05), (0.8, 0.1)):
         expected = -np.log1p(-0.5 * eta * gap)
-        assert remark5_6_7._late_rate(gap, eta, np.random.default_rng(0)) == pytest.approx(
+        assert remark5_6_7.late_rate(gap, eta, np.random.default_rng(0)) == pytest.approx(
             expected, rel=1e-2
         )

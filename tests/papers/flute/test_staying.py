@@ -5,16 +5,15 @@ from functools import partial
 import numpy as np
 import pytest
 
-from linrep.papers.flute import _common, _runs, lemma_a16
-from linrep.papers.flute._checks import flat_spectrum
+from linrep.papers.flute import lemma_a16, model, runs
 from linrep.theory import flute_lift
 from linrep.theory.flute import Spectrum, region
 
 
 def _instance(n, d, k, rng, noise=0.7):
     spectrum = Spectrum(np.array([1.0, 0.9, 0.5, 0.2]), n, d, k, noise)
-    truth = _runs.truth_of(spectrum, rng)
-    return spectrum, truth, _runs.lifting(truth) @ rng.standard_normal((n + d, k))
+    truth = runs.truth_with(spectrum, rng)
+    return spectrum, truth, runs.lifting(truth) @ rng.standard_normal((n + d, k))
 
 
 @pytest.mark.parametrize(("n", "d"), [(4, 4), (6, 4), (4, 6)])
@@ -30,37 +29,27 @@ def test_noise_from_moments_is_that_of_the_samples(n, d):
     B, W = flute_lift.lower(truth, Theta)
     expected = flute_lift.lift(truth, *flute_lift.discrepancy(data, truth.Phi, B, W, 0.1))
     np.testing.assert_allclose(
-        _runs.noise(truth, Theta, np.array(moments), 0.1), expected, atol=1e-13
+        runs.noise(truth, Theta, np.array(moments), 0.1), expected, atol=1e-13
     )
 
 
 def test_drawn_moments_have_the_moments_of_samples():
     rng = np.random.default_rng(0)
     _, truth, _ = _instance(4, 4, 2, rng)
-    m, runs = 12, 20000
-    drawn = _runs.draw_moments(truth, m, runs, rng).reshape(-1, 5, 5)
+    m, draws = 12, 20000
+    drawn = runs.draw_moments(truth, m, draws, rng).reshape(-1, 5, 5)
     np.testing.assert_allclose(drawn.mean(axis=0), np.eye(5), atol=0.01)
     spread = (1.0 + np.eye(5)) / m  # variances of the entries of a Wishart matrix over m
     np.testing.assert_allclose(drawn.var(axis=0), spread, rtol=0.05)
 
 
-def test_spread_is_the_variance_of_the_noise():
-    rng = np.random.default_rng(3)
-    _, truth, Theta = _instance(5, 4, 2, rng)
-    u, v = rng.standard_normal(10), rng.standard_normal(2)
-    m = 30
-    R = _runs.noise(truth, Theta, _runs.draw_moments(truth, m, 20000, rng), 0.1)
-    found = np.var(np.einsum("i,rij,j->r", u, R, v)) * m
-    assert found == pytest.approx(_runs.spread(truth, Theta, 0.1, u, v), rel=0.05)
-
-
-@pytest.mark.parametrize("shape", _common.SEARCH_SHAPES)
+@pytest.mark.parametrize("shape", model.SEARCH_SHAPES)
 def test_read_points_are_in_the_region_and_reach_its_boundary(shape):
     rng = np.random.default_rng(0)
     reached = np.zeros(3, dtype=int)
     for _ in range(200):
-        read = partial(_common.read_point, limit=lambda s: 0.4 / s.first)
-        point = _common.drawn(read, shape, rng, 10.0 ** rng.uniform(-2.0, 2.0))
+        read = partial(model.read_point, limit=lambda s: 0.4 / s.first)
+        point = model.drawn(read, shape, rng, 10.0 ** rng.uniform(-2.0, 2.0))
         margins = np.array(region(point.Theta, point.spectrum))
         assert margins.min() > -1e-12
         assert point.spectrum.gap >= 0.05 - 1e-12
@@ -72,31 +61,30 @@ def test_read_points_are_in_the_region_and_reach_its_boundary(shape):
 def test_singular_values_of_long_doubles():
     rng = np.random.default_rng(0)
     A = rng.standard_normal((6, 4))
-    found = _common.singular_values(A.astype(np.longdouble))
+    found = model.singular_values(A.astype(np.longdouble))
     np.testing.assert_allclose(found.astype(float), np.linalg.svd(A, compute_uv=False))
-    turned = _common.orthonormal(rng.standard_normal((4, 4)))
+    turned = model.orthonormal(rng.standard_normal((4, 4)))
     small = turned.astype(np.longdouble) * np.array([1.0, 1e-4, 1e-7, 1e-10])
-    assert float(_common.singular_values(small)[-1]) == pytest.approx(1e-10, rel=1e-6)
+    assert float(model.singular_values(small)[-1]) == pytest.approx(1e-10, rel=1e-6)
 
 
 def test_a_step_commutes_with_the_scale_covariance():
     rng = np.random.default_rng(0)
-    spectrum = flat_spectrum(4, 2, 0.3)
+    spectrum = model.flat_spectrum(4, 2, 0.3)
     Theta = rng.standard_normal((8, 2))
-    other = _common.scaled(spectrum, Theta, 0.1, 1e4)
-    expected = np.sqrt(1e4) * _common.step(Theta, spectrum, 0.1)
-    np.testing.assert_allclose(_common.step(other.Theta, other.spectrum, other.step_size), expected)
+    other = model.scaled(spectrum, Theta, 0.1, 1e4)
+    expected = np.sqrt(1e4) * model.step(Theta, spectrum, 0.1)
+    np.testing.assert_allclose(model.step(other.Theta, other.spectrum, other.step_size), expected)
     orbit = flute_lift.iterate(Theta, spectrum.eigenvalues, 0.1, [1]).Theta[0]
-    np.testing.assert_allclose(orbit, _common.step(Theta, spectrum, 0.1), rtol=1e-12)
+    np.testing.assert_allclose(orbit, model.step(Theta, spectrum, 0.1), rtol=1e-12)
 
 
 def test_pairs_are_steps_of_the_map():
     rng = np.random.default_rng(0)
-    found = lemma_a16._pairs(rng.random((8, 20)), 0.5, 1.0)
+    found = lemma_a16.pairs(rng.random((8, 20)), 0.5, 1.0)
     for i in range(20):
         one = {name: float(values[i]) for name, values in found.items()}
-        leading = lemma_a16._rotation(one["angle"]) * np.sqrt([one["a"], one["e"]])
-        rest = np.sqrt([[one["b1"]], [one["b2"]]]) * lemma_a16._rotation(one["other"]).T
+        leading, rest = lemma_a16.matrices(one)
         values = np.array([1.0, one["second"]])
         moment = leading.T @ leading + rest.T @ rest
         after = leading + one["eta"] / 2 * (values[:, None] * leading - leading @ moment)

@@ -5,7 +5,7 @@ import pytest
 
 import linrep as lr
 from linrep.claims.verdict import decide
-from linrep.papers.flute import _data, theorem5_1
+from linrep.papers.flute import runs, theorem5_1
 from linrep.theory import flute, flute_samples
 
 
@@ -17,13 +17,13 @@ def in_unit(s):
     values = s * np.array([1.0, 0.9, 0.3])
     truth = lr.LowRankRegression.random(n=5, d=4, singular_values=values, noise=0.1 * s, rng=0)
     spectrum = flute.Spectrum.of(truth, 2)
-    alpha, eta, epsilon = _data.largest_start(spectrum), _data.largest_step(spectrum), 0.5 * s
+    alpha, eta, epsilon = runs.largest_start(spectrum), runs.largest_step(spectrum), 0.5 * s
     m = flute_samples.theorem_5_1(spectrum, epsilon, step_size=eta, failure=0.2, in_units=True)
     T = flute_samples.theorem_5_1_rounds(spectrum, epsilon, step_size=eta)
     again = flute_samples.theorem_5_5(spectrum, eta, T, failure=0.2, restated=True, k_inside=True)
     bound = flute.error_bound(spectrum, eta, T, restated=True)
     run = lr.flute(
-        _data.compressed(truth, 1000, np.random.default_rng(1)), k=2, step_size=eta, scale=alpha,
+        runs.compressed(truth, 1000, np.random.default_rng(1)), k=2, step_size=eta, scale=alpha,
         rounds=3000, record=1000, rng=2,
     )  # fmt: skip
     return m, T, again, alpha / s**0.5, eta * s, bound / s, run["client_error"] / s
@@ -49,7 +49,7 @@ def test_the_printed_theorem_is_not():
 @pytest.mark.parametrize(("size", "d", "verdict"), [(1.0, 100, "holds"), (1e6, 100_000, "fails")])
 def test_errors_of_many_times_lambda_1_are_not_kept(size, d, verdict):
     """For them one sample is enough, on which runs diverge; lambda_1/sqrt(M) takes 50 d."""
-    found = theorem5_1._largest_error(np.random.default_rng(0), size, d)
+    found = theorem5_1.largest_error(np.random.default_rng(0), size, d)
     assert decide(found).verdict == verdict
 
 
@@ -60,6 +60,6 @@ def test_errors_up_to_lambda_1_over_the_root_of_m_take_50_max_d_m_samples(k, n, 
     k = min(k, n - 1)
     spectrum = flute.Spectrum(np.r_[np.ones(k), 1e-3], n, d, k)
     asked = flute_samples.theorem_5_1(
-        spectrum, n**-0.5, step_size=share * _data.largest_step(spectrum), in_units=True
+        spectrum, n**-0.5, step_size=share * runs.largest_step(spectrum), in_units=True
     )
     assert asked >= 50 * k**2 * spectrum.size

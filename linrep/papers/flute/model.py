@@ -1,7 +1,7 @@
-r"""What the checks of FLUTE's claims share: spectra, points of the regions, a step written out.
+r"""FLUTE's model: what statements assume, spectra and points of the regions, and the map (13).
 
 Lengths are in units of lambda*_1 where a search runs: multiplying Phi by s multiplies Theta by
-sqrt(s) and divides the step size by s (:class:`Scaled`), so that nothing is lost.
+sqrt(s) and divides the step size by s (:func:`scaled`), so that nothing is lost.
 
 Searches hand out real numbers, of which :func:`read_point` makes a spectrum, a step size and a
 lifted iterate. Its reader clips to intervals, so that boundaries are met often:
@@ -12,24 +12,78 @@ lifted iterate. Its reader clips to intervals, so that boundaries are met often:
 (0.204, (6, 1))
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from linrep.claims import Budget, Search, instances
+from linrep.claims import Cases, Hypothesis, Search, instances
 from linrep.claims.violations import GUARD
-from linrep.theory.flute import Spectrum
+from linrep.theory import flute_samples
+from linrep.theory.flute import Spectrum, step_size_limits
 
 Array = NDArray[Any]
 Shape = Mapping[str, int]
 Of = Callable[[Spectrum], float]
+
+# What statements assume, as predicates on a problem and the number of participants.
+
+
+def _has_gap(problem, _):
+    """Tell whether a rank k below that of Phi has lambda_k > lambda_{k+1}."""
+    values = problem.singular_values
+    positive = values[values > 1e-12 * values[0]]
+    return bool(positive[0] > (1.0 + 1e-12) * positive[-1])
+
+
+def _is_normal(problem, _):
+    return problem.design == "gaussian"
+
+
+def _is_about_runs(problem, participants):
+    return True
+
+
+_SUB_GAUSSIAN = "a sub-Gaussian distribution with mean 0 and covariance I"
+_NORMAL = "x is normal with mean 0 and covariance I, the noise of the labels is normal"
+GAP = Hypothesis(
+    "Delta > 0", "lambda_k > lambda_{k+1} > 0 for the rank k that is learned, so for some k",
+    _has_gap, printed="Delta > 0 throughout the analysis", change="narrower",
+)  # fmt: skip
+SUB_GAUSSIAN = Hypothesis(
+    "sub-Gaussian x", "x has mean 0, covariance I and E exp(v'x) <= exp(|v|^2/2)",
+    lambda problem, _: problem.design in ("gaussian", "rademacher", "uniform", "sphere"),
+    printed=_SUB_GAUSSIAN, change="narrower",
+)  # fmt: skip
+GAUSSIAN = Hypothesis("Gaussian x", _NORMAL, _is_normal, printed=_SUB_GAUSSIAN, change="narrower")
+SYNTHETIC = Hypothesis("synthetic data", _NORMAL, _is_normal)
+SMALL_START = Hypothesis(
+    "small start",
+    "alpha <= sqrt(lambda_1)/(10 max(d, M)) and delta = 1/5; a smaller delta takes a smaller alpha",
+    _is_about_runs, change="corrected",
+    printed="alpha <= 1/(10 d) in Theorem 5.1, sufficiently small in Proposition A.2 and A.2.4",
+)  # fmt: skip
+SMALL_ERROR = Hypothesis(
+    "small error", "epsilon <= lambda_1/sqrt(M), so that N is at least of order k max(d, M)",
+    _is_about_runs, printed="any epsilon > 0", change="corrected",
+)  # fmt: skip
+FULL = Hypothesis(
+    "full participation", "all clients take part in every round",
+    lambda problem, participants: participants == problem.n,
+)  # fmt: skip
+#: What statements on samples assume, those on the population map, and those on runs on samples;
+#: what their checks draw where that is normal; and the data of the figures.
+SAMPLED = (SUB_GAUSSIAN, FULL)
+POPULATION = (GAP, FULL)
+ASSUMPTIONS = (GAP, SUB_GAUSSIAN, FULL)
+DRAWN = (GAP, GAUSSIAN, FULL)
+FIGURES = (SYNTHETIC, FULL)
+
+# Spectra, in several units of Phi.
 
 #: Singular values of Phi, by name; "decay" is lambda_i = 2d/(i + 1) for d = 4.
 SINGULAR_VALUES: dict[str, tuple[float, ...]] = {
@@ -42,9 +96,7 @@ SINGULAR_VALUES: dict[str, tuple[float, ...]] = {
 #: n - r and d - r, of shapes with r singular values.
 SHAPES: dict[str, tuple[int, int]] = {"d < n": (2, 0), "d = n": (0, 0), "d > n": (0, 2)}
 SCALES = 10.0 ** np.arange(7.0)  # s = 1 ... 1e6
-
-LEAST_STEP = 0.02  # of the limit
-LEAST_GAP = 0.05  # of lambda*_1
+NOISES = (0.0, 0.5, 5.0, 50.0)  # over lambda*_1
 
 
 def spectra(
@@ -59,25 +111,68 @@ def spectra(
             yield setting, Spectrum(np.array(values), n, d, k, noise)
 
 
-# The scale covariance.
+def flat_spectrum(d, k, noise, *, n=None, ratio=0.4):
+    """Return one with lambda*_1 = lambda*_k = 1 and Delta = ratio, all others equal."""
+    n = d if n is None else n
+    values = np.concatenate([np.full(k, 0.5), np.full(min(n, d) - k, 0.5 * (1.0 - ratio))])
+    return Spectrum(values, n, d, k, noise)
 
 
-class Scaled(NamedTuple):
-    """An instance with Phi in another unit."""
+class Point(NamedTuple):
+    """A spectrum, a step size and a lifted iterate."""
 
     spectrum: Spectrum
-    Theta: Array
     step_size: float
+    Theta: Array
 
 
-def scaled(spectrum: Spectrum, Theta: Array, step_size: float, s: float) -> Scaled:
-    """Return s Phi and s noise, sqrt(s) Theta, eta/s: the map (13) commutes with this."""
-    return Scaled(scaled_spectrum(spectrum, s), np.sqrt(s) * Theta, step_size / s)
+def scaled(spectrum: Spectrum, Theta: Array, step_size: float, s: float) -> Point:
+    """Return s Phi and s noise, eta/s, sqrt(s) Theta: the map (13) commutes with this."""
+    return Point(scaled_spectrum(spectrum, s), step_size / s, np.sqrt(s) * Theta)
 
 
 def scaled_spectrum(spectrum: Spectrum, s: float) -> Spectrum:
     """Return the spectrum of s Phi, with s times the noise."""
     return replace(spectrum, singular_values=s * spectrum.singular_values, noise=s * spectrum.noise)
+
+
+def cases_in_units(noises=(0.0,)):
+    """Yield (setting, spectrum) over spectra, noises relative to lambda*_1, and units."""
+    for (setting, spectrum), noise, s in product(spectra(), noises, SCALES):
+        given = scaled_spectrum(replace(spectrum, noise=noise * spectrum.first), s)
+        yield {**setting, "noise / lambda*_1": noise, "s": float(s)}, given
+
+
+def limit_of(place: str, times=1.0):
+    """Return the step size that a statement allows, times a factor, as of the spectrum."""
+    return lambda spectrum: float(times) * step_size_limits(spectrum)[place]
+
+
+# What Lemmas A.13 and A.14 bound R by, for the samples that other statements ask for.
+
+
+def fewer(samples, asked=1.0):
+    """Return a share of the samples that a statement asks for, as a function of what they are."""
+    return lambda *given, **options: float(asked) * samples(*given, **options)
+
+
+def noise_bounds(samples, allowed, place, name, *, noises=NOISES, rounds=None):
+    """Return what Lemmas A.13 and A.14 bound R by with a number of samples, over what is allowed.
+
+    ``samples(spectrum)`` is that number with c_1 = 1, which cancels, ``allowed(spectrum, eta)`` the
+    bound that it is to make. With rounds both take eta and t.
+    """
+    found = []
+    for setting, spectrum in cases_in_units(noises):
+        eta = step_size_limits(spectrum)[place]
+        for t in [None] if rounds is None else rounds:
+            m = max(1.0, float(samples(spectrum, *(() if t is None else (eta, t)))))
+            if np.isfinite(m):
+                bound = np.sqrt(2.0) * flute_samples.discrepancy_bound(spectrum, m, step_size=eta)
+                share = bound / allowed(spectrum, eta, *(() if t is None else (t,)))
+                where = setting if t is None else {**setting, "t": t}
+                found.append((float(share), 1.0 + 1e-9, where))
+    return Cases(found, name=name, quantity="bound on R over the one needed")
 
 
 # From real numbers to points of the regions.
@@ -101,22 +196,12 @@ class Reader(instances.Reader):
         """Return orthonormal columns (d, k), the first axes for x = 0."""
         if d == k == 1:
             return np.ones((1, 1))
-        if d == k == 2:
-            angle = np.pi * self.number()
-            return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-        return orthonormal(self.numbers(d, k))
+        return rotation(np.pi * self.number()) if d == k == 2 else orthonormal(self.numbers(d, k))
 
 
-def searched(sides, shapes, read, budget, rng, **options) -> Search:
-    """Look for a violation of sides(instance), read(reader, shape) being an instance."""
-    return instances.search_instances(sides, shapes, read, budget, rng, reader=Reader, **options)
-
-
-def drawn(read, shape: Shape, rng, scale=1.0):
-    """Return an instance of normal numbers."""
-    counting = Reader()
-    read(counting, shape)
-    return read(Reader(scale * rng.standard_normal(counting.count)), shape)
+def rotation(angle):
+    """Return the rotation of the plane by an angle."""
+    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
 
 
 def orthonormal(X: Array) -> Array:
@@ -125,25 +210,21 @@ def orthonormal(X: Array) -> Array:
     return Q * np.where(np.diagonal(R) < 0.0, -1.0, 1.0)
 
 
-def read_spectrum(reader: Reader, shape: Shape, least_gap: float = LEAST_GAP) -> Spectrum:
+def read_spectrum(reader: Reader, shape: Shape, least_gap: float = 0.05) -> Spectrum:
     """Return a spectrum with lambda*_1 = 1, Delta >= least_gap and any other eigenvalues.
 
     Reads the shares of the eigenvalue above that the next ones have.
     """
     n, d, k = shape["n"], shape["d"], shape["k"]
-    count = min(n, d)
-    values = np.empty(count)
-    values[0] = 0.5
-    for i in range(1, count):
+    values = np.full(min(n, d), 0.5)
+    for i in range(1, len(values)):
         top = values[i - 1] - (0.5 * least_gap if i == k else 0.0)
         bottom = 0.5 * least_gap if i < k else 0.0
         values[i] = bottom + reader.share() * (top - bottom)
     return Spectrum(values, n, d, k)
 
 
-def with_singular_values(
-    leading: ArrayLike, rest: ArrayLike, left: Array, lower_left: Array, right: Array
-) -> Array:
+def with_singular_values(leading, rest, left: Array, lower_left: Array, right: Array) -> Array:
     """Return Theta with Theta_k = left diag(leading) and Theta_res = lower_left diag(rest) right'.
 
     All of them up to a rotation of the columns, which nothing depends on; `leading` and `rest` are
@@ -182,12 +263,35 @@ def extreme_points(spectrum: Spectrum, count: int, rng) -> Array:
     return np.array(points)
 
 
-class Point(NamedTuple):
-    """A spectrum, a step size and a lifted iterate."""
+def corner(spectrum: Spectrum, *, first=None, last=None, rest=0.0) -> Array:
+    """Return Theta with diagonal Theta_k, and column k of it continued in row k + 1.
 
-    spectrum: Spectrum
-    step_size: float
-    Theta: Array
+    `first`, `last` and `rest` are the squares of entry 1, entry k, and that in row k + 1; the other
+    squares are their eigenvalues, where the population map is at rest.
+    """
+    k = spectrum.k
+    squares = spectrum.eigenvalues[:k].copy()
+    squares[0] = squares[0] if first is None else first
+    squares[k - 1] = squares[k - 1] if last is None else last
+    Theta = np.zeros((2 * spectrum.size, k))
+    Theta[np.arange(k), np.arange(k)] = np.sqrt(squares)
+    Theta[k, k - 1] = np.sqrt(rest)
+    return Theta
+
+
+def thinnest(spectrum: Spectrum) -> Array:
+    """Return the corner of R with least sigma_k(Theta_k) and most sigma_1(Theta_res)."""
+    return corner(spectrum, last=0.25 * spectrum.gap, rest=spectrum.last - 0.5 * spectrum.gap)
+
+
+def anything(spectrum: Spectrum) -> float:
+    """Return next to no least sigma_k^2(Theta_k)."""
+    return 1e-10 * spectrum.gap
+
+
+def everything(spectrum: Spectrum) -> float:
+    """Return the most that sigma_1^2(Theta_res) can be beside sigma_1^2(Theta)."""
+    return 2.0 * spectrum.first
 
 
 def read_point(
@@ -196,26 +300,25 @@ def read_point(
     *,
     limit: Of,
     smallest: Of | None = None,
-    largest: Of | None = None,
+    largest: Of = everything,
     rest: Of | None = None,
 ) -> Point:
     """Return a point of R, boundaries included, with lambda*_1 = 1.
 
-    The step size is from `LEAST_STEP` times limit(spectrum) to that. The least sigma_k^2(Theta_k)
-    is `smallest`, Delta/4 by default, shares of it being logarithmic if it is not that; the most
+    The step size is from .02 times limit(spectrum) to that. The least sigma_k^2(Theta_k) is
+    `smallest`, Delta/4 by default, shares of it being logarithmic if it is not that; the most
     sigma_1^2(Theta) `largest`, 2 lambda*_1; the most sigma_1^2(Theta_res) `rest`, lambda*_k -
     Delta/2. With "aligned" in its shape Theta_res is along the axes after the k-th.
     """
     n, d, k = shape["n"], shape["d"], shape["k"]
     spectrum = read_spectrum(reader, shape)
-    eta = limit(spectrum) * reader.between(LEAST_STEP, 1.0)
-    top = np.sqrt(2.0 * spectrum.first if largest is None else largest(spectrum))
+    eta = limit(spectrum) * reader.between(0.02, 1.0)
+    top = np.sqrt(largest(spectrum))
     beyond = spectrum.last - 0.5 * spectrum.gap if rest is None else rest(spectrum)
-    beyond = min(np.sqrt(beyond), top)
     low = np.sqrt(0.25 * spectrum.gap if smallest is None else smallest(spectrum))
     # A little below the top, so that there is room for Theta_res, even if next to none.
     a = [reader.between(low, top * (1.0 - 1e-9), smallest is not None) for _ in range(k)]
-    b = [reader.between(0.0, beyond) for _ in range(k)]
+    b = [reader.between(0.0, min(np.sqrt(beyond), top)) for _ in range(k)]
     rows = 2 * max(n, d) - k
     left, right = reader.frame(k, k), reader.frame(k, k)
     lower_left = np.eye(rows, k) if shape.get("aligned") else reader.frame(rows, k)
@@ -223,19 +326,7 @@ def read_point(
     return Point(spectrum, float(eta), within(Theta, k, top**2))
 
 
-#: Sizes to search at, smallest first.
-SEARCH_SHAPES: tuple[dict[str, int], ...] = (
-    {"n": 2, "d": 2, "k": 1},
-    {"n": 3, "d": 2, "k": 1},
-    {"n": 3, "d": 2, "k": 2},
-    {"n": 3, "d": 3, "k": 2},
-    {"n": 3, "d": 4, "k": 2},
-    {"n": 4, "d": 4, "k": 3},
-    {"n": 5, "d": 5, "k": 4},
-)
-
-
-# The map.
+# The map, also in extended precision.
 
 
 def step(Theta: Array, spectrum: Spectrum, step_size: float, R: Any = 0.0) -> Array:
@@ -243,9 +334,6 @@ def step(Theta: Array, spectrum: Spectrum, step_size: float, R: Any = 0.0) -> Ar
     values = spectrum.eigenvalues.astype(Theta.dtype)
     growth = values[:, None] * Theta - Theta @ (np.swapaxes(Theta, -1, -2) @ Theta)
     return Theta + Theta.dtype.type(step_size) / 2 * growth + R
-
-
-# Extended precision.
 
 
 def singular_values(A: Array) -> Array:
@@ -271,6 +359,47 @@ def singular_values(A: Array) -> Array:
     return np.sort(np.sqrt(np.sum(A * A, axis=0)))[::-1]
 
 
+def norm_of(A: Array) -> Any:
+    """Return sigma_1(A)."""
+    return singular_values(A)[0]
+
+
+def thin(Theta: Array, spectrum: Spectrum) -> Any:
+    """Return sigma_k(Theta_k)."""
+    return singular_values(Theta[: spectrum.k])[-1]
+
+
+def rest_of(Theta: Array, spectrum: Spectrum) -> Any:
+    """Return sigma_1(Theta_res)."""
+    return singular_values(Theta[spectrum.k :])[0]
+
+
+# Searches.
+
+#: Sizes to search at, smallest first.
+SEARCH_SHAPES: tuple[dict[str, int], ...] = (
+    {"n": 2, "d": 2, "k": 1},
+    {"n": 3, "d": 2, "k": 1},
+    {"n": 3, "d": 2, "k": 2},
+    {"n": 3, "d": 3, "k": 2},
+    {"n": 3, "d": 4, "k": 2},
+    {"n": 4, "d": 4, "k": 3},
+    {"n": 5, "d": 5, "k": 4},
+)
+
+
+def drawn(read, shape: Shape, rng, scale=1.0):
+    """Return an instance of normal numbers."""
+    counting = Reader()
+    read(counting, shape)
+    return read(Reader(scale * rng.standard_normal(counting.count)), shape)
+
+
+def searched(sides, shapes, read, budget, rng, **options) -> Search:
+    """Look for a violation of sides(instance), read(reader, shape) being an instance."""
+    return instances.search_instances(sides, shapes, read, budget, rng, reader=Reader, **options)
+
+
 def confirmed(lhs_rhs):
     """Make sides(instance) of lhs_rhs(instance, dtype): violations in long doubles, too.
 
@@ -288,25 +417,20 @@ def confirmed(lhs_rhs):
 
 
 def searched_region(
-    lhs_rhs: Callable[[Spectrum, float, Array], tuple[Any, Any] | None],
-    budget: Budget,
-    rng: np.random.Generator,
-    *,
-    limit: Of,
-    shapes: Sequence[Shape] = SEARCH_SHAPES,
-    name: str = "",
-    **region,
+    lhs_rhs, budget, rng, name, step_of, times=1.0, *, shapes=None, **region
 ) -> Search:
     """Look for a violation of lhs <= rhs in R, or the region that :func:`read_point` is given.
 
     ``lhs_rhs(spectrum, step_size, Theta)`` gives both, or None. It is also called with long
-    doubles, which repeat every violation: rounding is not taken for one.
+    doubles, which repeat every violation: rounding is not taken for one. Step sizes go up to that
+    of a statement, `step_of`, or so many times that.
     """
 
     def typed(point, dtype):
         return lhs_rhs(point.spectrum, point.step_size, point.Theta.astype(dtype))
 
-    read: Callable[..., Point] = partial(read_point, limit=limit, **region)
+    read = partial(read_point, limit=limit_of(step_of, times), **region)
+    shapes = budget(SEARCH_SHAPES[1:4], SEARCH_SHAPES) if shapes is None else shapes
     found = searched(confirmed(typed), shapes, read, budget, rng, name=name)
     return replace(
         found, instance=_in_terms_of_R(found.instance), worst=_in_terms_of_R(found.worst)
@@ -321,5 +445,4 @@ def _in_terms_of_R(instance):
     spectrum = Spectrum(
         **{each.name: instance[f"spectrum.{each.name}"] for each in fields(Spectrum)}
     )
-    named = {"eigenvalues": spectrum.eigenvalues.tolist(), "eta": parts.pop("step_size")}
-    return parts | named
+    return parts | {"eigenvalues": spectrum.eigenvalues.tolist(), "eta": parts.pop("step_size")}

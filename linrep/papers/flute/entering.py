@@ -1,19 +1,17 @@
 """Starts that satisfy Claim A.3, up to its boundary, and what becomes of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from linrep.algorithms import gaussian_start
-from linrep.papers.flute import _common
-from linrep.problems import ClientData, LowRankRegression
-from linrep.theory.flute import Spectrum, claim_A3, entry_time, exponent, sizes, step_size_limits
+from linrep.papers.flute import model
+from linrep.papers.flute.model import Array, Spectrum
+from linrep.problems import LowRankRegression
+from linrep.theory.flute import claim_A3, entry_time, exponent, sizes, step_size_limits
 from linrep.theory.flute_lift import iterate, lift
 
 #: Largest step sizes in dispute, both in Lemma A.5.
@@ -23,9 +21,7 @@ LIMITS = {"lemma": "lemma_A5", "proof": "lemma_A5_proof"}
 # The last condition of Claim A.3.
 
 
-def balance(
-    Theta: ArrayLike, spectrum: Spectrum, step_size: float, first_power: float
-) -> _common.Array:
+def balance(Theta, spectrum: Spectrum, step_size: float, first_power: float) -> Array:
     """Return the logarithmic margin of the last condition, c_1 times a power of lambda*_1.
 
     The paper has power 0; what its proofs use is -1/2.
@@ -48,18 +44,14 @@ def rest_allowed(
     return allowed[limiting] * (1.0 - 1e-12), limiting
 
 
-def log_scale(
-    Theta: ArrayLike, spectrum: Spectrum, step_size: float, first_power: float = 0.0
-) -> _common.Array:
+def log_scale(Theta, spectrum: Spectrum, step_size: float, first_power: float = 0.0) -> Array:
     """Return the logarithm of the largest alpha for which alpha Theta satisfies Claim A.3."""
     margin = balance(Theta, spectrum, step_size, first_power)
     last = margin / (1.0 - exponent(spectrum, step_size))
     return np.minimum(_first_three(Theta, spectrum, step_size), last)
 
 
-def satisfied(
-    Theta: ArrayLike, spectrum: Spectrum, step_size: float, log_alpha: float, excess: float = 0.0
-) -> _common.Array:
+def satisfied(Theta, spectrum: Spectrum, step_size, log_alpha: float, excess=0.0) -> Array:
     """Tell whether alpha Theta satisfies Claim A.3, alpha being too small for numbers maybe.
 
     An excess is added to the exponent of sigma_k in the last condition.
@@ -73,14 +65,8 @@ def satisfied(
 def _first_three(Theta, spectrum, step_size):
     """Return the logarithm of the largest alpha that the first three conditions allow."""
     start, size = claim_A3(Theta, spectrum, step_size), sizes(Theta)
-    values = (size.whole, size.rest, size.leading)
-    return np.min(
-        [
-            0.5 * np.log1p(margin / value**2)
-            for margin, value in zip(start[:3], values, strict=True)
-        ],
-        axis=0,
-    )
+    pairs = zip(start[:3], (size.whole, size.rest, size.leading), strict=True)
+    return np.min([0.5 * np.log1p(margin / value**2) for margin, value in pairs], axis=0)
 
 
 # Starts.
@@ -91,7 +77,7 @@ class Start(NamedTuple):
 
     spectrum: Spectrum
     step_size: float
-    Theta: _common.Array
+    Theta: Array
     s: float
 
     def plain(self) -> dict[str, Any]:
@@ -112,35 +98,35 @@ def random_starts(
 
     The settings are those of :func:`spectra`, the step size is that of Lemma A.5.
     """
-    for setting, spectrum in _common.spectra(**of):
+    for setting, spectrum in model.spectra(**of):
         eta = step_size_limits(spectrum)["lemma_A5"]
         for unit, s in product(gaussian_lifts(spectrum, draws, rng), units):
-            other = _common.scaled(spectrum, unit, eta, s)
+            other = model.scaled(spectrum, unit, eta, s)
             scale = log_scale(other.Theta, other.spectrum, other.step_size, first_power)
             if scale >= -300.0:
                 Theta = np.exp(scale) * other.Theta
                 yield setting, Start(other.spectrum, other.step_size, Theta, s)
 
 
-def boundary_family(
-    ratios: Iterable[float], units: Iterable[float], shares: Iterable[float], *, first_power: float
-) -> Iterator[tuple[str, Start]]:
-    """Yield starts for k = 1 with as much in row 2 as Claim A.3 allows, by name of the limit.
+def boundary_family(units, shares, *, first_power: float) -> Iterator[tuple[dict, Start]]:
+    """Yield settings and starts for k = 1 with as much in row 2 as Claim A.3 allows.
 
-    They have lambda_2/lambda_1 among `ratios`, s among `units`, and each share of Delta/4 as
-    sigma_k^2; `first_power` is that of :func:`balance`.
+    They have s among `units`, and each share of Delta/4 as sigma_k^2; `first_power` is that of
+    :func:`balance`.
     """
-    for ratio, s, (name, place), part in product(ratios, units, LIMITS.items(), shares):
-        spectrum = _common.scaled_spectrum(Spectrum(np.array([1.0, ratio]), 2, 2, 1), float(s))
+    for ratio, s, (name, place), part in product(
+        (0.3, 0.5, 0.7, 0.9), units, LIMITS.items(), shares
+    ):
+        spectrum = model.scaled_spectrum(Spectrum(np.array([1.0, ratio]), 2, 2, 1), float(s))
         eta = step_size_limits(spectrum)[place]
         leading = float(np.sqrt(0.25 * part * spectrum.gap))
         rest, _ = rest_allowed(leading, spectrum, eta, first_power)
         Theta = np.array([[leading], [rest], [0.0], [0.0]])
-        yield name, Start(spectrum, eta, Theta, float(s))
+        yield {"limit of eta": name}, Start(spectrum, eta, Theta, float(s))
 
 
 def read_start(
-    reader: _common.Reader, shape: _common.Shape, *, first_power: float, least_gap: float
+    reader: model.Reader, shape: model.Shape, *, first_power: float, least_gap: float
 ) -> Start:
     """Return a start in Claim A.3, boundaries included.
 
@@ -148,37 +134,27 @@ def read_start(
     1e-6 and 1.
     """
     n, d, k = shape["n"], shape["d"], shape["k"]
-    spectrum = _common.read_spectrum(reader, shape, least_gap)
+    spectrum = model.read_spectrum(reader, shape, least_gap)
     s = reader.between(1.0, 1e6, logarithmic=True)
-    spectrum = _common.scaled_spectrum(spectrum, s)
+    spectrum = model.scaled_spectrum(spectrum, s)
     eta = step_size_limits(spectrum)["lemma_A5"] * reader.between(0.01, 1.0, logarithmic=True)
     smallest = np.sqrt(0.25 * spectrum.gap * reader.between(1e-6, 1.0 - 1e-9, logarithmic=True))
     rest, _ = rest_allowed(smallest, spectrum, eta, first_power)
     top = np.sqrt(spectrum.first) * (1.0 - 1e-9)
     leading = [reader.between(smallest, top, logarithmic=True) for _ in range(k - 1)]
     lower = [rest * reader.share() for _ in range(k)]
-    Theta = _common.with_singular_values(
-        [*leading, smallest],
-        lower,
-        reader.frame(k, k),
-        reader.frame(2 * max(n, d) - k, k),
-        reader.frame(k, k),
-    )
-    return Start(spectrum, float(eta), _common.within(Theta, k, spectrum.first * (1.0 - 1e-12)), s)
+    frames = [reader.frame(rows, k) for rows in (k, 2 * max(n, d) - k, k)]
+    Theta = model.with_singular_values([*leading, smallest], lower, *frames)
+    return Start(spectrum, float(eta), model.within(Theta, k, spectrum.first * (1.0 - 1e-12)), s)
 
 
-def gaussian_lifts(spectrum: Spectrum, draws: int, rng) -> _common.Array:
+def gaussian_lifts(spectrum: Spectrum, draws: int, rng) -> Array:
     """Return lifted random starts with alpha = 1, shape (draws, 2 max(n, d), k)."""
-    truth = diagonal_truth(spectrum)
-    return np.stack(
-        [
-            lift(truth, *gaussian_start(spectrum.n, spectrum.d, spectrum.k, 1.0, rng))
-            for _ in range(draws)
-        ]
-    )
+    truth, shape = diagonal_truth(spectrum), (spectrum.n, spectrum.d, spectrum.k)
+    return np.stack([lift(truth, *gaussian_start(*shape, 1.0, rng)) for _ in range(draws)])
 
 
-def two_sizes(leading: float, rest: float, spectrum: Spectrum) -> _common.Array:
+def two_sizes(leading: float, rest: float, spectrum: Spectrum) -> Array:
     """Return Theta with Theta_k = leading I, and one entry that is not 0 in Theta_res."""
     Theta = np.zeros((2 * spectrum.size, spectrum.k))
     Theta[: spectrum.k] = leading * np.eye(spectrum.k)
@@ -200,13 +176,13 @@ def diagonal_truth(spectrum: Spectrum) -> LowRankRegression:
 class Course(NamedTuple):
     """sigma_1(Theta), sigma_k(Theta_k) and sigma_1(Theta_res) after recorded steps."""
 
-    t: _common.Array
-    whole: _common.Array
-    leading: _common.Array
-    rest: _common.Array
+    t: Array
+    whole: Array
+    leading: Array
+    rest: Array
 
 
-def course(start: Start, record: ArrayLike, R: ArrayLike = 0.0) -> Course:
+def course(start: Start, record: Any, R: Any = 0.0) -> Course:
     """Return the course of the population map from a start."""
     t = np.unique(np.asarray(record, dtype=np.int64))
     orbit = iterate(start.Theta, start.spectrum.eigenvalues, start.step_size, t, R)
@@ -219,7 +195,7 @@ def expected_time(start: Start) -> float:
     return float(entry_time(sizes(start.Theta).leading, start.spectrum, start.step_size))
 
 
-def hitting_time(start: Start, longest: int, R: ArrayLike = 0.0) -> float:
+def hitting_time(start: Start, longest: int, R: Any = 0.0) -> float:
     """Return the first step with sigma_k^2(Theta_k) >= Delta/4, infinity if beyond the longest."""
     low, high = 0, longest
     while True:
@@ -231,19 +207,3 @@ def hitting_time(start: Start, longest: int, R: ArrayLike = 0.0) -> float:
         if place == 0 or found.t[place] - found.t[place - 1] <= 1:
             return float(found.t[place])
         low, high = int(found.t[place - 1]), int(found.t[place])
-
-
-def compressed(truth: LowRankRegression, m: float, rng) -> ClientData:
-    """Draw m >= d normal samples per client, kept as d with as good as the same law.
-
-    X'X/m and X'y/m, all that gradients depend on, have the law of m samples': X'X by Bartlett's
-    factor. m may be as large as one likes.
-    """
-    n, d = truth.n, truth.d
-    factor = np.tril(rng.standard_normal((n, d, d)), -1)
-    places = np.arange(d)
-    factor[:, places, places] = np.sqrt(rng.chisquare(m - places, size=(n, d)))
-    X = np.sqrt(d / m) * factor.transpose(0, 2, 1)
-    y = np.einsum("nij,nj->ni", X, truth.theta)
-    y += truth.noise * np.sqrt(d / m) * rng.standard_normal((n, d))
-    return ClientData(X.reshape(n * d, d), y.ravel(), d * np.arange(n + 1), truth=truth)
