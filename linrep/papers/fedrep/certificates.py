@@ -5,58 +5,6 @@ from fractions import Fraction
 from linrep.claims.certificates import certificate
 
 
-@certificate("fedrep.eq85.corrected", "(1 - a + 2y)^2 <= (1 - 4y)(1 - a/2)")
-def right_half(a, y, *, divisor=6):
-    given = [a > 0, 4 * a <= 1, y >= 0, divisor * y <= a]
-    return given, (1 - a + 2 * y) ** 2 <= (1 - 4 * y) * (1 - a / 2)
-
-
-@certificate("fedrep.eq85.corrected", "1 - a + 2y <= 1 - 4y")
-def left_half(a, y, *, divisor=6):
-    given = [a > 0, 4 * a <= 1, y >= 0, divisor * y <= a]
-    return given, 1 - a + 2 * y <= 1 - 4 * y
-
-
-@certificate("fedrep.eq85.corrected", "deltabar <= 16 e/150: deltabar/(1 - deltabar)^2 <= e/6")
-def errors(e, delta, *, divisor=6):
-    given = [e > 0, e <= 1, delta >= 0, 25 * divisor * delta <= 16 * e]
-    return given, delta / (1 - delta) ** 2 <= e / divisor
-
-
-def _small(delta, other):
-    return [delta >= 0, other >= 0, delta + other < 1]
-
-
-@certificate("fedrep.eq67", "(69): both deviations in one, for a sum below 1")
-def display69(delta, other, s, *, cross=2):
-    given = [delta >= 0, other >= 0, delta + other < 1, s >= 1]
-    both = (delta + other) / (1 - delta - other)
-    return given, cross * s * delta / (1 - delta) + other <= 2 * s * both
-
-
-@certificate("fedrep.eq67", "(62): delta/(1 - delta) <= 1 makes the heads at most twice as large")
-def display62(delta, *, factor=4):
-    return [delta >= 0, 2 * delta <= 1], (1 + delta / (1 - delta)) ** 2 <= factor
-
-
-@certificate("fedrep.eq70_83", "(82): the sum of both bounds")
-def display82(delta):
-    given = [delta >= 0, delta < 1]
-    return given, delta / (1 - delta) + (delta / (1 - delta)) ** 2 <= 2 * delta / (1 - delta) ** 2
-
-
-@certificate("fedrep.eq70_83", "(83) from (82), the first term")
-def display83_first(delta, other):
-    both = delta + other
-    return _small(delta, other), delta / (1 - delta) ** 2 <= delta / (1 - both) ** 2
-
-
-@certificate("fedrep.eq70_83", "(83) from (82), the second term")
-def display83_second(delta, other, s):
-    given = [*_small(delta, other), s >= 1]
-    return given, 2 * other <= 4 * s * other / (1 - delta - other) ** 2
-
-
 @certificate("fedrep.lemma6.samples", "(a + b)^2 <= 2 (a^2 + b^2), for the roots of both terms")
 def roots(a, b, *, factor=2):
     return [a >= 0, b >= 0], (a + b) ** 2 <= factor * (a**2 + b**2)
@@ -70,11 +18,6 @@ def display31(u, *, coefficient=12):
 @certificate("fedrep.lemma2.eq31.corrected", "(32): 121 k^3 L - L >= 110 k^3 L")
 def display32(k, L):
     return [k >= 1, L >= 0], 121 * k**3 * L - L >= 110 * k**3 * L
-
-
-@certificate("fedrep.lemma5.events", "q + q^10 <= 1 for 0 <= q <= 1/2")
-def events(q):
-    return [q >= 0, 2 * q <= 1], q + q**10 <= 1
 
 
 @certificate("fedrep.lemma6.probability", "3 q^10 <= 1 for 0 <= q <= 1/2")

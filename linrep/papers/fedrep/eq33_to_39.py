@@ -4,7 +4,6 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-from flint import arb, fmpq
 
 from linrep.claims import everywhere, statement
 from linrep.claims.deviations import relative
@@ -29,6 +28,8 @@ from linrep.papers.fedrep import model
 )
 def eq33_39(budget, rng, *, constant=118, left=111):
     """Compare (33) on batches, (37) in fractions, and exponents in interval arithmetic."""
+    from flint import arb, fmpq
+
     yield from model.displays(batches(budget, rng)).values()
 
     def exact():
