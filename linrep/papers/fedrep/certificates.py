@@ -10,16 +10,6 @@ def roots(a, b, *, factor=2):
     return [a >= 0, b >= 0], (a + b) ** 2 <= factor * (a**2 + b**2)
 
 
-@certificate("fedrep.lemma2.eq31.corrected", "(12 u - 1)^2 >= 121 u^2 for u = k sqrt(log(rn)) >= 1")
-def display31(u, *, coefficient=12):
-    return [u >= 1], (coefficient * u - 1) ** 2 >= 121 * u**2
-
-
-@certificate("fedrep.lemma2.eq31.corrected", "(32): 121 k^3 L - L >= 110 k^3 L")
-def display32(k, L):
-    return [k >= 1, L >= 0], 121 * k**3 * L - L >= 110 * k**3 * L
-
-
 @certificate("fedrep.lemma6.probability", "3 q^10 <= 1 for 0 <= q <= 1/2")
 def terms(q):
     return [q >= 0, 2 * q <= 1], 3 * q**10 <= 1
