@@ -15,14 +15,6 @@ def terms(q):
     return [q >= 0, 2 * q <= 1], 3 * q**10 <= 1
 
 
-@certificate("fedrep.lemma5.eq45", "||Phi w||^2 + ||f||^2, delta <= 1/2, at most 4 k dist^2")
-def rows(k, dist, delta, phi, f, *, factor=4):
-    # phi and f are the two norms; they belong to orthogonal parts.
-    given = [k >= 1, dist >= 0, dist <= 1, delta >= 0, 2 * delta <= 1, phi >= 0, f >= 0]
-    limits = [phi**2 <= k * dist**2, f**2 * (1 - delta) ** 2 <= delta**2 * k * dist**2]
-    return [*given, *limits], phi**2 + f**2 <= factor * k * dist**2
-
-
 @certificate("fedrep.theorem2.samples", "k/s^2 <= k kappa^2, as s kappa is at least 1")
 def samples(k, s, kappa):
     return [k >= 1, s > 0, kappa >= 1, s * kappa >= 1], k / s**2 <= k * kappa**2
