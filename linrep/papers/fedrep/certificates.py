@@ -5,16 +5,6 @@ from fractions import Fraction
 from linrep.claims.certificates import certificate
 
 
-@certificate("fedrep.lemma6.samples", "(a + b)^2 <= 2 (a^2 + b^2), for the roots of both terms")
-def roots(a, b, *, factor=2):
-    return [a >= 0, b >= 0], (a + b) ** 2 <= factor * (a**2 + b**2)
-
-
-@certificate("fedrep.lemma6.probability", "3 q^10 <= 1 for 0 <= q <= 1/2")
-def terms(q):
-    return [q >= 0, 2 * q <= 1], 3 * q**10 <= 1
-
-
 @certificate("fedrep.theorem2.samples", "k/s^2 <= k kappa^2, as s kappa is at least 1")
 def samples(k, s, kappa):
     return [k >= 1, s > 0, kappa >= 1, s * kappa >= 1], k / s**2 <= k * kappa**2

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.linalg import norm
 
-from linrep.claims import Fact, search_instances, statement
+from linrep.claims import search_instances, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.papers.fedrep.model import (
@@ -31,14 +31,11 @@ MEANT, PRINTED = "Assumption 3 is meant", "Assumption 2 as printed"
 )
 def definition3(budget, rng, *, parameter=1.0, sentence="Definition 3"):
     """Compute the smallest parameters with and without equal row norms; search for (34)."""
-    heads, models = [0.0], [0.0]
-    found = displays(parameters(budget, rng, parameter, heads, models), but=[PRINTED])
+    found = displays(parameters(budget, rng, parameter), but=[PRINTED])
     meant, printed = found.pop(MEANT), found.pop(PRINTED)
     if sentence == "Section 4.2":
         place = "Appendix B.1, below Definition 3"
         yield misprinted(meant, printed, place, name="what ensures it")
-        yield Fact("largest parameter of W*, one head stretched, over sqrt(n/k)", max(heads))
-        yield Fact("largest parameter of W* B*', one head stretched, over sqrt(n/d)", max(models))
         return
 
     def incoherence(W):
@@ -55,7 +52,7 @@ def definition3(budget, rng, *, parameter=1.0, sentence="Definition 3"):
     yield from found.values()
 
 
-def parameters(budget, rng, parameter, heads, models):
+def parameters(budget, rng, parameter):
     """Yield how far smallest parameters are from what they should be, or above what they may be."""
     for n, d, k in ((2, 2, 1), (8, 5, 2), (12, 4, 2), (10, 30, 3), (9, 40, 8), (13, 3, 2)):
         at = {"n": n, "d": d, "k": k}
@@ -69,10 +66,7 @@ def parameters(budget, rng, parameter, heads, models):
             # One client's head stretched: any rn heads that spanned R^k still do.
             uneven = truth.with_heads(truth.W * np.where(np.arange(n) == 0, 1e3, 1.0)[:, None])
             if DIVERSE(uneven, max(k, 3 * n // 4)):
-                value = smallest(uneven.theta)
-                yield PRINTED, max(0.0, value - parameter), at
-                heads.append(smallest(uneven.W) / np.sqrt(n / k))
-                models.append(value / np.sqrt(n / d))
+                yield PRINTED, max(0.0, smallest(uneven.theta) - parameter), at
 
 
 def smallest(M):

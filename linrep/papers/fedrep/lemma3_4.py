@@ -13,7 +13,6 @@ from scipy.stats import norm
 from linrep.claims import (
     Cases,
     Exponent,
-    Fact,
     Mean,
     Missing,
     Readings,
@@ -294,10 +293,6 @@ def lemma4(budget, rng, *, k_power=1.5, m_power=0.5):
         name="||F||_F in m",
     )  # fmt: skip
     yield from in_m(lambda left: left, 2, m_power, rng, budget(60, 250, 1000))
-    smallest = relative_errors(1000, 6, 1, rng).min()
-    yield Fact(
-        "smallest of 1000 ||F||^2/||Phi w*||^2 at rn = k = 1, where the bound is 0", smallest
-    )
 
 
 def relative_errors(clients, m, k, rng):

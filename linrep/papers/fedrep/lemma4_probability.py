@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 from scipy.stats import chi2
 
-from linrep.claims import Fact, Readings, Together, everywhere, statement
+from linrep.claims import Readings, Together, everywhere, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import at_most, measured
 from linrep.claims.quantities import UPPER
@@ -85,15 +85,6 @@ def lemma4_probability(budget, rng, *, of="n", factor=110, constant=20.0):
         phrase="with probability at least 1 - exp(-110 k^2 log(n))",
         printed_elsewhere={name: "(61)"},
     )
-    share = share_of_violations(budget(20_000, 200_000), rng)
-    yield Fact("share of draws that violate it at rn = 2, k = 1, c = 1, m = 3", share)
-
-
-def share_of_violations(runs, rng):
-    """Return how often two clients with heads 1 and -1 violate (40) at c = 1, m = 3; at any n."""
-    ratios = rng.standard_normal((runs, 2)) ** 2 / rng.chisquare(3, (runs, 2))
-    delta = np.sqrt(np.log(2.0) / 3)
-    return float(np.mean(np.sqrt(ratios.sum(axis=1) / 2.0) > delta / (1.0 - delta)))
 
 
 lemma4_probability.corrected(

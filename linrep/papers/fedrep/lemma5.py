@@ -7,14 +7,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-import linrep as lr
-from linrep.claims import Constant, Fact, Mean, everywhere, search_instances, statement
+from linrep.claims import Constant, Mean, everywhere, search_instances, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Region, at_most, lines
 from linrep.claims.measurements import Array
 from linrep.claims.tables import cells, table
 from linrep.papers.fedrep import model
-from linrep.theory.fedrep import step_size_limit
 from linrep.theory.fedrep_limits import gradient_bias
 
 #: Samples, dimension, rank, with m >= 2k + 4: heads of Gaussian batches have fourth moments.
@@ -127,21 +125,6 @@ def lemma5(budget, rng, *, batches="same", k_power=1.0, d_power=0.5, size_power=
     found = table(settings, one, budget(200, 1000, 4000) if split else budget(20, 60, 200))
     along = ["m", "d", "k", "closeness"]
     yield Constant(found, along, by=["rn"], name="other sizes", label=label)
-    if not split:
-        m, k = 6, 2
-        for kind, name in (("gram", "one batch"), ("gram_split", "two batches")):
-            share = np.mean([first_gain(m, k, kind, rng) for _ in range(budget(10, 40))])
-            yield Fact(f"(1 - dist_1/dist_0)/(eta sigma_min^2) on {name}, rn = 1000", float(share))
-        yield Fact("1 - k/m there", 1.0 - k / m)
-
-
-def first_gain(m, k, batches, rng):
-    """Return by how much a first round gains with rn = 1000, over eta sigma_min^2."""
-    truth = lr.SharedRepresentation.random(n=1000, d=20, k=k, rng=rng)
-    trace = lr.fedrep(truth, m=m, rounds=1, start=0.05, batches=batches, rng=rng)
-    before, after = trace["distance"]
-    unit = float(step_size_limit(truth.sigma_max())) * truth.sigma_min() ** 2
-    return (1.0 - after / before) / unit
 
 
 lemma5.corrected(
