@@ -114,6 +114,6 @@ def lemma6_probability(budget, rng, *, promised=100):
     wrong={"factor": 1.0}, stronger={"factor": -1},
 )  # fmt: skip
 def lemma6_samples(one, other, c, unit, *, factor=2.0):
-    """The number of samples in Lemma 6 makes its errors small enough."""  # noqa: D401
+    """The number of samples in Lemma 6 makes its errors small enough."""
     m = factor * (Q(125, 16) * c * unit) ** 2 * (one**2 + other**2)  # the squares of both sides
     return {"delta_k + delta'_k": at_most((c * (one + other)) ** 2 * (Q(125, 16) * unit) ** 2, m)}
