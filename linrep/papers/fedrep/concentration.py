@@ -1,7 +1,5 @@
 """What the checks of Lemmas 2 to 4 share: the designs drawn in full, and the constants."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from linrep.claims import Constant, Exponent

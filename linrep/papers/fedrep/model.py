@@ -1,7 +1,5 @@
 """What the checks of FedRep's claims share: hypotheses, instances, rounds, and runs."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from itertools import combinations

@@ -1,11 +1,17 @@
-; fedrep.theorem1.gaussian.all_heads
-; the matrix of all zeta_i is at most 7 sqrt(rn) dist/20
+; fedrep.theorem1.gaussian.all heads
+; all heads: Bound the matrix of all zeta_i, a head, and 2 k log(21) + t.
 (set-logic QF_NRA)
+(declare-const each_root Real)
 (declare-const x Real)
+(declare-const root Real)
 (declare-const y Real)
+(assert (> each_root 0.0))
+(assert (= (* each_root each_root) 64.0))
 (assert (>= x 0.0))
+(assert (<= x (/ 1.0 each_root)))
+(assert (> root 0.0))
+(assert (= (* root root) 900.0))
 (assert (>= y 0.0))
-(assert (<= (* 64.0 (* x x)) 1.0))
-(assert (<= (* 900.0 (* y y)) 1.0))
+(assert (<= y (/ 1.0 root)))
 (assert (not (<= (* 600.0 (* (+ (* 2.0 x) y) (+ (* 2.0 x) y))) 49.0)))
 (check-sat)

@@ -1,12 +1,16 @@
 ; fedrep.theorem1.gaussian.gram
-; squared singular values of Z_i are at least 2m/3
+; gram: Bound Z_i, zeta_i and g_i of a client.
 (set-logic QF_NRA)
+(declare-const M Real)
+(declare-const root32 Real)
 (declare-const a Real)
 (declare-const b Real)
-(declare-const M Real)
-(assert (>= a 0.0))
-(assert (>= b 0.0))
 (assert (> M 0.0))
-(assert (<= (* 32.0 (* (+ a b) (+ a b))) (* M M)))
-(assert (not (>= (* 3.0 (* (- (- M a) b) (- (- M a) b))) (* 2.0 (* M M)))))
+(assert (> root32 0.0))
+(assert (= (* root32 root32) 32.0))
+(assert (>= a 0.0))
+(assert (<= a (/ M root32)))
+(assert (>= b 0.0))
+(assert (<= b (- (/ M root32) a)))
+(assert (not (<= (* 2.0 (* M M)) (* 3.0 (* (- (- M a) b) (- (- M a) b))))))
 (check-sat)

@@ -1,12 +1,11 @@
 ; fedrep.theorem1.gaussian.near
-; sqrt(k) + sqrt(2L) <= sqrt(m/32)
+; near: Bound sums of roots, sqrt(k) + sqrt(2L) <= sqrt(m/32) first.
 (set-logic QF_NRA)
 (declare-const a Real)
 (declare-const b Real)
-(declare-const M Real)
+(declare-const square Real)
 (assert (>= a 0.0))
 (assert (>= b 0.0))
-(assert (> M 0.0))
-(assert (<= (* 64.0 (+ (* a a) (* b b))) (* M M)))
-(assert (not (<= (* 32.0 (* (+ a b) (+ a b))) (* M M))))
+(assert (<= (* 64.0 (+ (* a a) (* b b))) square))
+(assert (not (<= (* 32.0 (* (+ a b) (+ a b))) square)))
 (check-sat)

@@ -1,10 +1,13 @@
 ; fedrep.theorem1.gaussian.residual
-; |g_i|^2 <= 81 m/64
+; residual: Bound Z_i, zeta_i and g_i of a client.
 (set-logic QF_NRA)
-(declare-const b Real)
 (declare-const M Real)
-(assert (>= b 0.0))
+(declare-const each_root Real)
+(declare-const near Real)
 (assert (> M 0.0))
-(assert (<= (* 64.0 (* b b)) (* M M)))
-(assert (not (<= (* 64.0 (* (+ M b) (+ M b))) (* 81.0 (* M M)))))
+(assert (> each_root 0.0))
+(assert (= (* each_root each_root) 64.0))
+(assert (>= near 0.0))
+(assert (<= near (/ M each_root)))
+(assert (not (<= (* 64.0 (* (+ M near) (+ M near))) (* 81.0 (* M M)))))
 (check-sat)

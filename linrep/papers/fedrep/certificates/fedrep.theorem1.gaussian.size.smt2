@@ -1,5 +1,5 @@
 ; fedrep.theorem1.gaussian.size
-; (sigma_max + 7/20)^2 <= (27 sigma_max/20)^2
+; size: Bound sums of roots, sqrt(k) + sqrt(2L) <= sqrt(m/32) first.
 (set-logic QF_NRA)
 (declare-const p Real)
 (assert (>= p 1.0))

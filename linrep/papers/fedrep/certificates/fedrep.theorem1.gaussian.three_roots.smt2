@@ -1,5 +1,5 @@
-; fedrep.theorem1.gaussian.three_roots
-; (a + b + c)^2 <= 3 (a^2 + b^2 + c^2)
+; fedrep.theorem1.gaussian.three roots
+; three roots: Bound sums of roots, sqrt(k) + sqrt(2L) <= sqrt(m/32) first.
 (set-logic QF_NRA)
 (declare-const a Real)
 (declare-const b Real)

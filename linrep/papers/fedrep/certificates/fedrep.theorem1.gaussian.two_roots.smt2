@@ -1,5 +1,5 @@
-; fedrep.theorem1.gaussian.two_roots
-; (2a + b)^2 <= 5 (a^2 + b^2)
+; fedrep.theorem1.gaussian.two roots
+; two roots: Bound sums of roots, sqrt(k) + sqrt(2L) <= sqrt(m/32) first.
 (set-logic QF_NRA)
 (declare-const a Real)
 (declare-const b Real)

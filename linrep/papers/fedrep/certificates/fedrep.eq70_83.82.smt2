@@ -1,5 +1,5 @@
-; fedrep.eq70_83.display82
-; (82): the sum of both bounds
+; fedrep.eq70_83.(82)
+; (82): (82), and (83) from it, over 2 eta sigma_max^2; deltabar is delta + other.
 (set-logic QF_NRA)
 (declare-const delta Real)
 (assert (>= delta 0.0))

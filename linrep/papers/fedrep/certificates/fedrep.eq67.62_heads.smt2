@@ -1,8 +1,8 @@
-; fedrep.eq67.display62
-; (62): delta/(1 - delta) <= 1 makes the heads at most twice as large
+; fedrep.eq67.(62), heads
+; (62), heads: Make heads at most twice as large.
 (set-logic QF_NRA)
 (declare-const delta Real)
 (assert (>= delta 0.0))
-(assert (<= (* 2.0 delta) 1.0))
+(assert (<= delta (/ 1.0 2.0)))
 (assert (not (<= (* (+ 1.0 (/ delta (- 1.0 delta))) (+ 1.0 (/ delta (- 1.0 delta)))) 4.0)))
 (check-sat)

@@ -1,0 +1,10 @@
+; fedrep.lemma2.eq31.corrected.(31)
+; (31): Show (31) without its middle term, over k, and (32).
+(set-logic QF_NRA)
+(declare-const square Real)
+(declare-const u Real)
+(assert (>= square 1.0))
+(assert (> u 0.0))
+(assert (= (* u u) square))
+(assert (not (<= (* 121.0 square) (* (- (* 12.0 u) 1.0) (- (* 12.0 u) 1.0)))))
+(check-sat)
