@@ -3,15 +3,17 @@
 import numpy as np
 import pytest
 
-from linrep.papers.fedrep._batches import (
+from linrep.papers.fedrep.model import (
+    DESIGNS,
     covariates,
+    exact_heads,
     gaussian_step,
+    instance,
     least_squares,
     sampled_step,
     sphere_heads,
     tilt,
 )
-from linrep.papers.fedrep._common import DESIGNS, exact_heads, instance
 from linrep.theory.fedrep_limits import gradient_bias
 
 
