@@ -4,50 +4,37 @@ from itertools import product
 
 import numpy as np
 
-from linrep.claims import search_instances, statement
+from linrep.claims import search_instances
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep.model import (
-    DESIGNS,
-    SUB_GAUSSIAN,
-    batch_of,
-    displays,
-    exact_heads,
-    head_errors,
-    instance,
-)
+from linrep.claims.laws import law
+from linrep.papers.fedrep import model
 from linrep.problems.subspace import distance, orthonormalize
 from linrep.theory.fedrep_limits import population_bound
 
 
-@statement(
+@law(
     "fedrep.extra_identities",
-    own=True,
-    place="Algorithm 2; set against (70)-(84)",
-    latex=r"S^t\hat B^t = 0, \quad Q^t\hat B^t = -F, \quad R^{t+1\top}R^{t+1} = I +"
+    "Algorithm 2; set against (70)-(84)",
+    r"S^t\hat B^t = 0, \quad Q^t\hat B^t = -F, \quad R^{t+1\top}R^{t+1} = I +"
     r"\tfrac{\eta^2}{(rn)^2}W^{t+1\top}S^tS^{t\top}W^{t+1}, \quad \|(R^{t+1})^{-1}\|_2 \le 1",
-    plain="On the batch of the exact heads R'R is I plus a positive semidefinite matrix.",
+    over=model.Drawn(),
+    own=True,
+    wrong={"sign": -1.0},
     stronger={"sign": 0, "longest": -1, "gain": 1},
-    negative_control={"sign": -1.0},
-    hypotheses=(SUB_GAUSSIAN,),
+    hypotheses=(model.SUB_GAUSSIAN,),
 )
 def extra_identities(budget, rng, *, sign=1.0, longest=1.0, gain=1.0):
-    """Take rounds on the heads' batch and on a second one, for m from 1 to 20 k."""
-    yield from displays(rounds(budget, rng, sign, longest)).values()
-    yield population(budget, rng, gain)
-
-
-def rounds(budget, rng, sign, longest):
-    """Yield how far rounds, on one batch and on two, are from what is said of them."""
+    """On the batch of the exact heads R'R is I plus a positive semidefinite matrix."""
     shapes = ((6, 9, 2), (12, 15, 4), (5, 4, 1), (3, 12, 3))
     for _, (n, d, k) in product(range(budget(2, 15, 150)), shapes):
         for m in (1, k, k + 1, 2 * k + 1, 20 * k):
-            design = DESIGNS[rng.integers(len(DESIGNS))]
+            design = model.DESIGNS[rng.integers(len(model.DESIGNS))]
             at = {"n": n, "m": m, "d": d, "k": k, "design": design}
-            truth, B = instance(n, d, k, rng, design=design)
-            X, y = batch_of(truth, m, rng)
+            truth, B = model.instance(n, d, k, rng, design=design)
+            X, y = model.batch_of(truth, m, rng)
             eta = 10.0 ** rng.uniform(-2.0, 1.0) / truth.sigma_max() ** 2
-            W = exact_heads(X, y, B)
+            W = model.exact_heads(X, y, B)
             squares = np.linalg.svd(X @ B, compute_uv=False) ** 2
             small = squares[:, min(m, k) - 1]
             if (small < 1e-6 * squares[:, 0]).any():
@@ -57,10 +44,10 @@ def rounds(budget, rng, sign, longest):
             size = max(1.0, float(np.abs(W).max()))
             scale = max(1.0, float(np.abs(S).max())) * size * condition
             yield "S B = 0", float(np.abs(S @ B).max() / scale), at
-            other = batch_of(truth, m, rng)[0]
+            other = model.batch_of(truth, m, rng)[0]
             *_, moved = step(truth, B, W, other, eta)
             if m >= k:
-                error = relative(Q @ B, -head_errors(truth, B, X), 1.0) / condition
+                error = relative(Q @ B, -model.head_errors(truth, B, X), 1.0) / condition
                 yield "Q B = -F", error, at
                 yield "split batch: Q B = -F", error, at
             if m <= k:
@@ -72,7 +59,7 @@ def rounds(budget, rng, sign, longest):
             yield "|R^-1| <= 1", float(1.0 / np.linalg.norm(new, -2)), longest + 1e-9, at
             scale = condition * max(1.0, size**2 * eta)
             turned = B @ orthonormalize(rng.standard_normal((k, k)))
-            heads = exact_heads(X, y, turned)
+            heads = model.exact_heads(X, y, turned)
             for batch, own, target in (("", X, new), ("split batch: ", other, moved)):
                 again = step(truth, turned, heads, own, eta)[2]
                 apart = distance(again, target) / np.linalg.cond(target)
@@ -86,7 +73,8 @@ def step(truth, B, W, X, eta):
     return Q, S, B - eta / truth.n * S.T @ W
 
 
-def population(budget, rng, gain):
+@extra_identities.also
+def population(budget, rng, *, sign=1.0, longest=1.0, gain=1.0):
     """Search for a round on infinitely many samples that shrinks the distance less."""
 
     def read(reader, shape):
@@ -111,4 +99,4 @@ def population(budget, rng, gain):
 
     shapes = [{"n": 1, "d": 2, "k": 1}, {"n": 2, "d": 4, "k": 2}, {"n": 4, "d": 6, "k": 3}]
     name = "population: (1 - eta sigma_min^2 (1 - dist^2)) dist"
-    return search_instances(sides, shapes, read, budget, rng, name=name, strength=PROVED)
+    yield search_instances(sides, shapes, read, budget, rng, name=name, strength=PROVED)

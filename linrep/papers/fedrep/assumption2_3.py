@@ -12,7 +12,7 @@ import linrep as lr
 from linrep.claims import Curve, Fact, Identity, search_instances, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.claims.laws import at_most, measured
+from linrep.claims.laws import at_most, law, measured
 from linrep.papers.fedrep import model
 from linrep.papers.fedrep.counterexamples import a1_w
 from linrep.problems import SharedRepresentation
@@ -173,39 +173,36 @@ def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each"):
         yield Fact(f"1/(4 sigma_max^2) at n = 100, k = 2, heads {heads!r}", step_size)
 
 
-@statement(
+@law(
     "fedrep.A1_W.corrected",
-    place="Appendix A.1, Section 5.1, Assumption 3",
-    latex=r"W^* = \sqrt n\,\mathrm{QR}(N(0, 1)^{n \times k}) \Rightarrow W^{*\top}W^* = nI,\ "
+    "Appendix A.1, Section 5.1, Assumption 3",
+    r"W^* = \sqrt n\,\mathrm{QR}(N(0, 1)^{n \times k}) \Rightarrow W^{*\top}W^* = nI,\ "
     r"\tfrac1n\textstyle\sum_i\|w_i^*\|_2^2 = k; \qquad"
     r"(W^*, \eta) \to (cW^*, \eta/c^2)\text{ leaves }\hat B^t",
-    plain="Multiplied by sqrt(n), A.1's heads have squared norm k on average; without noise that "
-    "factor only rescales the step size.",
+    over=model.Drawn(1e-10),
+    wrong={"power": 1.0},
     stronger={"power": 0},
-    negative_control={"power": 1.0},
     corrects="fedrep.A1_W",
 )
 def heads_of_appendix_corrected(budget, rng, *, power=2.0):
-    """Check the moments of rescaled heads, and FedRep's spans with step sizes over c^power."""
-
-    def drawn():
-        for n, k in ((3, 3), (6, 1), (10, 2), (100, 2), (300, 5)):
-            for _ in range(budget(2, 10, 100)):
-                truth = SharedRepresentation.random(n=n, d=3 * k, k=k, heads="scaled_qr", rng=rng)
-                W = truth.W * np.sqrt(n / k)
-                error = relative(W.T @ W / n, np.eye(k))
-                yield "W*'W* = n I, mean squared row norm k", error, {"n": n, "k": k}
-                c, m = np.sqrt(n / k) ** rng.choice([-1.0, 1.0, 2.0]), k + int(rng.integers(3, 9))
-                eta, seed = 0.25 / truth.sigma_max() ** 2, int(rng.integers(2**31))
-                at = {"n": n, "k": k, "m": m, "c": float(c), "eta": eta}
-                spans = [
-                    lr.fedrep(each, m=m, rounds=10, start=0.5, step_size=step, rng=seed).state["B"]
-                    for each, step in (
-                        (truth, eta),
-                        (truth.with_heads(c * truth.W), eta / c**power),
-                    )
-                ]
-                if c != 1.0:
-                    yield "step size eta/c^2 for heads c W*", distance(*spans), at
-
-    yield from model.displays(drawn(), 1e-10).values()
+    """Multiplied by sqrt(n), A.1's heads have squared norm k on average; without noise that factor
+    only rescales the step size.
+    """
+    for n, k in ((3, 3), (6, 1), (10, 2), (100, 2), (300, 5)):
+        for _ in range(budget(2, 10, 100)):
+            truth = SharedRepresentation.random(n=n, d=3 * k, k=k, heads="scaled_qr", rng=rng)
+            W = truth.W * np.sqrt(n / k)
+            error = relative(W.T @ W / n, np.eye(k))
+            yield "W*'W* = n I, mean squared row norm k", error, {"n": n, "k": k}
+            c, m = np.sqrt(n / k) ** rng.choice([-1.0, 1.0, 2.0]), k + int(rng.integers(3, 9))
+            eta, seed = 0.25 / truth.sigma_max() ** 2, int(rng.integers(2**31))
+            at = {"n": n, "k": k, "m": m, "c": float(c), "eta": eta}
+            spans = [
+                lr.fedrep(each, m=m, rounds=10, start=0.5, step_size=step, rng=seed).state["B"]
+                for each, step in (
+                    (truth, eta),
+                    (truth.with_heads(c * truth.W), eta / c**power),
+                )
+            ]
+            if c != 1.0:
+                yield "step size eta/c^2 for heads c W*", distance(*spans), at

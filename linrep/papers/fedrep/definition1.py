@@ -3,28 +3,23 @@
 import numpy as np
 from scipy.linalg import null_space, subspace_angles
 
-from linrep.claims import statement
 from linrep.claims.deviations import relative
-from linrep.papers.fedrep.model import displays
+from linrep.claims.laws import law
+from linrep.papers.fedrep.model import Drawn
 from linrep.problems.subspace import distance, frame_at_distance, orthonormalize, random_frame
 
 
-@statement(
+@law(
     "fedrep.definition1",
-    place="Definition 1 (10); (68)",
-    latex=r"\mathrm{dist}(B_1, B_2) = \|\hat B_{1,\perp}^\top \hat B_2\|_2, \qquad"
+    "Definition 1 (10); (68)",
+    r"\mathrm{dist}(B_1, B_2) = \|\hat B_{1,\perp}^\top \hat B_2\|_2, \qquad"
     r"\sigma_{\min}^2(\hat B^{*\top} \hat B) \ge 1 - \mathrm{dist}^2",
-    plain="dist is the sine of the largest principal angle; (68) holds with equality.",
+    over=Drawn(),
+    wrong={"power": 2},
     stronger={"power": 0},
-    negative_control={"power": 2},
 )
 def definition1(budget, rng, *, power=1):
-    """Compare the distance with angles, projectors and (10) itself, for equal and other ranks."""
-    yield from displays(pairs(budget, rng, power)).values()
-
-
-def pairs(budget, rng, power):
-    """Yield deviations for two frames, and for bases of spans of fewer dimensions."""
+    """dist is the sine of the largest principal angle; (68) holds with equality."""  # noqa: D403
     for trial in range(budget(60, 200, 2000)):
         d = int(rng.integers(1, 41))
         k = int(rng.integers(1, d + 1))

@@ -8,7 +8,7 @@ from scipy.stats import chi2
 from linrep.claims import Exponent, everywhere, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.claims.laws import Region, Root, at_most, lines, measured
+from linrep.claims.laws import Region, Root, at_most, law, lines, measured
 from linrep.claims.quantities import UPPER
 from linrep.claims.tables import cells
 from linrep.papers.fedrep import model
@@ -147,38 +147,34 @@ lemma2_eq31.corrected(
 )
 
 
-@statement(
+@law(
     "fedrep.lemma2.blocks",
-    place="(23)-(28) and the first display of the proof of Lemma 2",
-    latex=r"z^\top G z = \sum_i (z^i)^\top\hat B^\top\Pi^i\hat B z^i, \qquad \sigma_{\min}(G) \ge"
+    "(23)-(28) and the first display of the proof of Lemma 2",
+    r"z^\top G z = \sum_i (z^i)^\top\hat B^\top\Pi^i\hat B z^i, \qquad \sigma_{\min}(G) \ge"
     r"\min_i \sigma_{\min}(\hat B^\top\Pi^i\hat B), \qquad \hat B^\top\Pi^i\hat B = \sum_j v_i^j"
     r"(v_i^j)^\top",
-    plain="The joint Gram matrix of all clients is as well conditioned as the worst client's.",
+    over=model.Drawn(),
+    wrong={"scale": 1.1},
     stronger={"scale": 0},
-    negative_control={"scale": 1.1},
 )
 def lemma2_blocks(budget, rng, *, scale=1.0):
-    """Compare G of (19), built of the sensing matrices, with the clients' blocks."""
-
-    def blocks():
-        for n, m, d, k in ((1, 2, 3, 1), (3, 5, 6, 2), (4, 2, 7, 3), (4, 8, 4, 4)):
-            for _ in range(budget(3, 20)):
-                truth, B = model.instance(n, d, k, rng)
-                X, _ = model.batch_of(truth, m, rng)
-                A = model.sensing(X).reshape(n * m, n, d) @ B  # A_ij b_p, a vector over clients
-                images = A.transpose(2, 1, 0).reshape(k * n, n * m)
-                G, each = images @ images.T / m, B.T @ model.moments(X) @ B
-                z = rng.standard_normal((k, n))
-                own = np.einsum("pi,ipq,qi->", z, each, z)
-                at, size = {"n": n, "m": m, "d": d, "k": k}, np.linalg.norm(each, 2, axis=(1, 2))
-                yield "quadratic form", relative(scale * (z.ravel() @ G @ z.ravel()), own), at
-                least = [np.linalg.svd(M, compute_uv=False)[..., -1].min() for M in (G, each)]
-                yield "least singular value, an equality", relative(*least, size.max()), at
-                v = X @ B / np.sqrt(m)
-                gram = np.einsum("ijp,ijq->ipq", v, v)
-                yield "(28)", relative(gram, each, size.max()), at
-
-    yield from model.displays(blocks()).values()
+    """The joint Gram matrix of all clients is as well conditioned as the worst client's."""
+    for n, m, d, k in ((1, 2, 3, 1), (3, 5, 6, 2), (4, 2, 7, 3), (4, 8, 4, 4)):
+        for _ in range(budget(3, 20)):
+            truth, B = model.instance(n, d, k, rng)
+            X, _ = model.batch_of(truth, m, rng)
+            A = model.sensing(X).reshape(n * m, n, d) @ B  # A_ij b_p, a vector over clients
+            images = A.transpose(2, 1, 0).reshape(k * n, n * m)
+            G, each = images @ images.T / m, B.T @ model.moments(X) @ B
+            z = rng.standard_normal((k, n))
+            own = np.einsum("pi,ipq,qi->", z, each, z)
+            at, size = {"n": n, "m": m, "d": d, "k": k}, np.linalg.norm(each, 2, axis=(1, 2))
+            yield "quadratic form", relative(scale * (z.ravel() @ G @ z.ravel()), own), at
+            least = [np.linalg.svd(M, compute_uv=False)[..., -1].min() for M in (G, each)]
+            yield "least singular value, an equality", relative(*least, size.max()), at
+            v = X @ B / np.sqrt(m)
+            gram = np.einsum("ijp,ijq->ipq", v, v)
+            yield "(28)", relative(gram, each, size.max()), at
 
 
 @statement(

@@ -89,6 +89,17 @@ def displays(rows, tolerance=1e-12, *, but=()):
     }
 
 
+class Drawn:
+    """Instances that a law draws itself: it takes budget and rng, and yields rows of displays."""
+
+    def __init__(self, tolerance=1e-12):
+        self.tolerance = tolerance
+
+    def measure(self, relations, budget, rng, **options):
+        """Return what the rows come to."""
+        return displays(relations(budget=budget, rng=rng), self.tolerance)
+
+
 def misprinted(right, printed, place, *, name):
     """Return the readings of a display: first the form that the paper has at a place."""
     return Readings([right, printed], name=name, phrase=name, printed_elsewhere={right.name: place})

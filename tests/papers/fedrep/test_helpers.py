@@ -55,12 +55,6 @@ def test_moments_on_the_sphere(rng):
     assert np.isclose(assumption1_definition2.fourth("sphere", v), (products**4).mean(), rtol=0.02)
 
 
-def test_dependent_covariates_have_covariance_i_and_the_stated_atom(rng):
-    x = claim1.with_atom(5, 200_000, rng)
-    np.testing.assert_allclose(x.T @ x / len(x), np.eye(5), atol=0.02)
-    np.testing.assert_allclose(np.mean(~x.any(axis=1)), 2.0 / 7.0, atol=0.005)
-
-
 def test_excess_is_that_of_a_two_point_law_in_one_dimension():
     v = np.linspace(0.01, 2.0, 60)  # zero with probability 2/3, else +-sqrt(3)
     expected = np.max(np.log(2.0 / 3.0 + np.cosh(v * np.sqrt(3.0)) / 3.0) - v**2 / 2.0)
