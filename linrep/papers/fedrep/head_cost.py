@@ -1,5 +1,8 @@
 """Section 4.1: what it costs to solve for a head."""
 
+import math
+import operator
+from functools import reduce
 from itertools import product
 
 from linrep.claims import Readings, statement
@@ -7,6 +10,14 @@ from linrep.claims.evidence import PROVED
 from linrep.claims.laws import at_most, measured
 
 FACTOR = 4  # an O(.) that holds for all sizes
+
+
+def _counted(operation):
+    def method(*numbers):
+        Counted.operations += 1
+        return Counted(operation(*(number.value for number in numbers)))
+
+    return method
 
 
 class Counted:
@@ -17,32 +28,13 @@ class Counted:
     def __init__(self, value):
         self.value = value
 
-    def _new(self, value):
-        Counted.operations += 1
-        return Counted(value)
-
-    def __add__(self, other):
-        return self._new(self.value + other.value)
-
-    def __sub__(self, other):
-        return self._new(self.value - other.value)
-
-    def __mul__(self, other):
-        return self._new(self.value * other.value)
-
-    def __truediv__(self, other):
-        return self._new(self.value / other.value)
-
-    def root(self):
-        """Return the square root."""
-        return self._new(self.value**0.5)
+    __add__, __sub__ = _counted(operator.add), _counted(operator.sub)
+    __mul__, __truediv__ = _counted(operator.mul), _counted(operator.truediv)
+    root = _counted(math.sqrt)
 
 
 def _dot(one, other):
-    total = one[0] * other[0]
-    for a, b in zip(one[1:], other[1:], strict=True):
-        total = total + a * b
-    return total
+    return reduce(operator.add, map(operator.mul, one, other))
 
 
 def solve_head(Z, y):

@@ -57,7 +57,6 @@ def heads(budget, rng, sign):
             found = relative(truth.W @ truth.B.T @ B + sign * F, W) / condition
             yield "(17)", found, at
             yield "(17), W* B*' B", found, at
-            yield "rows (27)", found, at
             G, C, D = blocks(X, B, truth)
             vector = truth.W.T.ravel()
             stacked = np.linalg.solve(G, (G @ D - C) @ vector).reshape(k, n).T
