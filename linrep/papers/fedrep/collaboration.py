@@ -1,7 +1,7 @@
 """Section 1 (I)-(II) and Section 4.2: who needs how many samples, with and without federation.
 
 What is measured is the fewest samples from which a model can be had exactly, labels being free of
-noise, and the mean error of least squares where they are not. Covariates are Gaussian.
+noise. Covariates are Gaussian.
 """
 
 import math
@@ -16,7 +16,6 @@ from linrep.claims import (
     Cases,
     Exponent,
     Frequency,
-    Mean,
     Readings,
     Threshold,
     Together,
@@ -26,9 +25,8 @@ from linrep.claims.evidence import PROVED
 from linrep.claims.laws import at_most, measured
 from linrep.claims.quantities import UPPER
 from linrep.claims.tables import draw_seeds
-from linrep.papers.fedrep.model import GAUSSIAN, fewest_samples, instance, read_as
+from linrep.papers.fedrep.model import GAUSSIAN, fewest_samples, read_as
 from linrep.stats import transition_point
-from linrep.theory.expectations import least_squares_error, new_client_error
 
 #: Exponents so near count as equal: m is a whole number, its smallest value known to a bracket.
 MARGIN = 0.25
@@ -70,11 +68,10 @@ class Recovery:
     negative_control={"head_power": 2},
 )
 def fedhelps(budget, rng, *, shared_power=1, local_power=1, head_power=1):
-    """Compare mean errors with closed forms, and smallest sufficient m with powers of d, n, k.
+    """Compare smallest sufficient m with powers of d, n, k.
 
     Section 1 has O(d/n + log n) as well as Theta; the latter is `fedrep.fedhelps.theta`.
     """
-    yield from mean_errors(budget(3000, 20000, 100000), rng)
     dimensions, ranks = (10, 20, 40, 80), (8, 16, 32, 64)
     trials, rounds = budget((5, 500), (8, 800), (30, 2000))
     wide = budget((18, 42, 98), (18, 34, 66, 130), (18, 34, 66, 130, 258))
@@ -251,36 +248,6 @@ theta.corrected(
 
 
 # What is measured.
-
-
-def mean_errors(runs, rng):
-    """Yield mean errors of independent clients, alone and on a representation, by closed forms."""
-
-    def compared(theta, truth, predicted, name, setting):
-        errors = np.sum((theta - truth.theta) ** 2, axis=1)
-        return Mean(
-            errors, equals=float(predicted), quantity="mean squared error", name=name,
-            setting=setting,
-        )  # fmt: skip
-
-    d, k, noise = 20, 2, 0.3
-    for m in (4, 10, 30, 60):
-        truth = lr.SharedRepresentation.random(n=runs, d=d, k=k, noise=noise, rng=rng)
-        theta = lr.local_only(truth.draw(m, rng=rng)).state["theta"]
-        predicted = least_squares_error(d, m, signal=np.sqrt(k), noise=noise)
-        at, name = {"d": d, "m": m, "noise": noise}, f"local error, d = {d}, m = {m}"
-        yield compared(theta, truth, predicted, name, at)
-    d, k, noise = 24, 8, 0.1
-    for distance in (0.0, 0.05):
-        for m in (2, 16, 24, 48):
-            truth, B = instance(runs, d, k, rng, distance=distance, noise=noise)
-            theta = lr.fit_heads(truth.draw(m, rng=rng), B) @ B.T
-            outside = distance * np.sqrt(k)
-            inside = np.sqrt(k - outside**2)
-            predicted = new_client_error(k, m, outside=outside, inside=inside, noise=noise)
-            name = f"new client's error, distance {distance:g}, k = {k}, m = {m}"
-            at = {"k": k, "m": m, "distance": distance, "noise": noise}
-            yield compared(theta, truth, predicted, name, at)
 
 
 def alone(n, d, rng):

@@ -13,7 +13,6 @@ from linrep.claims import (
     Curve,
     Fact,
     Frequency,
-    Mean,
     Readings,
     Together,
     search_instances,
@@ -26,7 +25,7 @@ from linrep.papers.fedrep.counterexamples import init_remark as signs_in_r3
 from linrep.papers.fedrep.model import ASSUMPTIONS, DESIGNS, DIVERSE, NORMAL, NORMALIZED
 from linrep.problems import ClientData, SharedRepresentation
 from linrep.problems.subspace import distance, random_frame
-from linrep.theory.expectations import moments_distance, moments_matrix
+from linrep.theory.expectations import moments_distance
 from linrep.theory.fedrep import initial_distance_bound
 
 FAR = 0.2  # share of runs in which a start that is claimed to be near may be far
@@ -120,11 +119,6 @@ def theorem2(budget, rng, *, power=1.0):
         # All there is; where the two differ it does not tell which of them is wrong.
         strength=ENUMERATED if needed == 2 else "",
     )  # fmt: skip
-    truth = SharedRepresentation(random_frame(6, 2, rng), heads(20, 2, 2.0, rng))
-    v = truth.B @ random_frame(2, 1, rng)[:, 0] + random_frame(6, 1, rng)[:, 0]
-    data = truth.draw(budget(2000, 20000), rng=rng)
-    means = ((data.y * (data.X @ v)) ** 2).reshape(-1, 100).mean(axis=1)
-    yield Mean(means, equals=float(v @ moments_matrix(truth.theta) @ v), name="mean of v'Zv")
 
 
 theorem2.corrected(
