@@ -27,29 +27,10 @@ from linrep.problems.subspace import random_frame
 def assumption1(budget, rng, *, proxy=1.0, moment=3.0):
     """Search the closed forms of four designs, sample them, and reject others."""
     for design in DESIGNS:
-
-        def moments(v, size, design=design):
-            return (mgf(design, v), np.exp(proxy * size**2 / 2.0)) if size <= 3.0 else None
-
-        def of_vector(v, moments=moments):
-            return moments(v, float(norm(v)))
-
-        def fourth_moment(v, design=design):
-            size = float(norm(v))
-            return (fourth(design, v), moment * size**4) if size <= 3.0 else None
-
-        def of_image(A, y, moments=moments):
-            return moments(A @ y, float(norm(y) * norm(A, 2)))
-
-        vector, image = {"v": ("d",)}, {"A": ("d", "d"), "y": ("d",)}
-        searched = [
-            ("E exp(v'x)", of_vector, (1, 2, 5), vector),
-            ("E (v'x)^4 <= 3 |v|^4", fourth_moment, (1, 2, 5), vector),
-            ("Definition 2, sharp", of_image, (1, 2), image),
-        ]
-        for name, sides, dimensions, read in searched[: 2 + (design == "gaussian" or budget(0, 1))]:
+        sharp = design == "gaussian" or bool(budget(0, 1))
+        for name, sides, arrays, dimensions in closed_forms(design, proxy, moment, sharp):
             yield search_instances(
-                sides, [{"d": d} for d in dimensions], read, budget, rng,
+                sides, [{"d": d} for d in dimensions], arrays, budget, rng,
                 name=f"{design}: {name}", strength=PROVED,
             )  # fmt: skip
         yield from measured(
@@ -61,6 +42,27 @@ def assumption1(budget, rng, *, proxy=1.0, moment=3.0):
             left > right * (1.0 + 1e-9), left, right, setting={"law": law, "v": v},
             name=f"{law} covariates violate it", quantity="E exp(v'x)", strength=PROVED,
             measured_is=LOWER if law == "Student-t" else VALUE,
+        )  # fmt: skip
+
+
+def closed_forms(design, proxy, moment, sharp):
+    """Yield inequalities, |v| up to 3: their names, both sides, arrays, and dimensions."""
+
+    def moments(v, size):
+        return (mgf(design, v), np.exp(proxy * size**2 / 2.0)) if size <= 3.0 else None
+
+    def fourth_moments(v):
+        size = float(norm(v))
+        return (fourth(design, v), moment * size**4) if size <= 3.0 else None
+
+    vector = {"v": ("d",)}
+    yield "E exp(v'x)", lambda v: moments(v, float(norm(v))), vector, (1, 2, 5)
+    yield "E (v'x)^4 <= 3 |v|^4", fourth_moments, vector, (1, 2, 5)
+    if sharp:
+        image = {"A": ("d", "d"), "y": ("d",)}
+        yield (
+            "Definition 2, sharp",
+            lambda A, y: moments(A @ y, float(norm(y) * norm(A, 2))), image, (1, 2),
         )  # fmt: skip
 
 

@@ -182,26 +182,14 @@ _TINY = np.finfo(float).tiny
 
 @dataclass(frozen=True)
 class Step:
-    """Heads, and the gradient's mean over clients, in coordinates of which the first k are B's.
+    """Heads, and the gradient's mean over clients, in coordinates of which the first k are B's."""
 
-    Attributes
-    ----------
-    truth, heads : ndarray, shape (rn, k)
-        W* and the least-squares heads.
-    lack : ndarray, shape (rn, D)
-        Rows q_i of Q, up to coordinates in which all are zero.
-    pulls : ndarray, shape (rn, D)
-        Rows of S, in the same coordinates.
-    gradient, mean : ndarray, shape (d, k)
-        S'W/(rn), and Q'W/(rn).
-    """
-
-    truth: Array
-    heads: Array
-    lack: Array
-    pulls: Array
-    gradient: Array
-    mean: Array
+    truth: Array  # W*, shape (rn, k)
+    heads: Array  # least squares
+    lack: Array  # rows q_i of Q, up to coordinates in which all are zero
+    pulls: Array  # rows of S, in the same coordinates
+    gradient: Array  # S'W/(rn), shape (d, k)
+    mean: Array  # Q'W/(rn)
 
     @property
     def error(self) -> Array:
@@ -222,8 +210,8 @@ class Step:
         """R'R of the QR factorization, the Gram matrix of B - step_size S'W/(rn)."""
         k = self.heads.shape[1]
         inner = self.gradient[:k]
-        square = self.gradient.T @ self.gradient
-        return np.eye(k) - step_size * (inner + inner.T) + step_size**2 * square
+        square = step_size**2 * self.gradient.T @ self.gradient
+        return np.eye(k) - step_size * (inner + inner.T) + square
 
 
 def sphere_heads(rn: int, k: int, rng) -> Array:
@@ -328,28 +316,15 @@ ROUNDS = 30  # after which a run has to have come as near as the theorem promise
 
 @dataclass(frozen=True)
 class Problem:
-    """A truth, where and how a run on it begins, and the theorem's numbers.
-
-    Attributes
-    ----------
-    truth : SharedRepresentation
-    participants : int
-        Clients in a round; singular values are extreme over all sets of so many.
-    step_size, condition, factor : float
-        Eta, kappa, and the factor by which (11) lets a round shrink the distance.
-    distance : float
-        Of the start.
-    start : float or ndarray
-        As :func:`linrep.fedrep` takes it.
-    """
+    """A truth, where and how a run on it begins, and the theorem's numbers."""
 
     truth: Any
-    participants: int
+    participants: int  # in a round; singular values are extreme over all sets of so many
     step_size: float
-    condition: float
-    factor: float
-    distance: float
-    start: Any
+    condition: float  # kappa
+    factor: float  # by which (11) lets a round shrink the distance
+    distance: float  # of the start
+    start: Any  # as `linrep.fedrep` takes it
 
     def run(self, m, rng, *, rounds=ROUNDS, tolerance=None):
         """Return the distances of a run, and those that (11) promises, round by round.
