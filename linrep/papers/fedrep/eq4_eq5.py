@@ -81,7 +81,7 @@ def fits(budget, rng):
     r"B^\diamond w^\diamond = B^*\bar w^*, \qquad \min = \frac{1}{2n}\sum_{i=1}^n"
     r"\Big\|\frac1n B^*\sum_{i'=1}^n(w_{i'}^* - w_i^*)\Big\|_2^2; \qquad "
     r"k > 1:\ \mathrm{col}(B^*)\text{ cannot be recovered}",
-    over=model.Drawn(1e-6),
+    over=model.Drawn(1e-10),
     wrong={"factor": 1.0},
     stronger={"factor": 0},
     hypotheses=[model.SUB_GAUSSIAN],
