@@ -61,13 +61,14 @@ def theorem1_rate(budget, rng, *, gain=0.5):
         of_printed, of_limit, gains = np.array(found).T
         at = {"n": n, "d": 2 * k + 2, "k": k, "m": m, "condition": condition, "start": start}
         name = f"k = {k}, m = {m}, kappa = {condition:g}, dist_0 = {start:g}"
-        for group, samples, over, claimed in (
-            (parts[0], of_printed, "(11)", {"at_least": 1.0}),
-            (parts[1], of_limit, "the limit", {"at_least": 0.9, "at_most": 1.1}),
+        for group, samples, over, least, most in (
+            (parts[0], of_printed, "(11)", 1.0, None),
+            (parts[1], of_limit, "the limit", 0.9, 1.1),
         ):
-            quantity = f"logarithm of the rate over that of {over}"
-            name_of = f"over {over}, {name}"
-            group.append(Mean(samples, quantity=quantity, name=name_of, setting=at, **claimed))
+            group.append(Mean(
+                samples, at_least=least, at_most=most, name=f"over {over}, {name}", setting=at,
+                quantity=f"logarithm of the rate over that of {over}",
+            ))  # fmt: skip
         rows += [(f"k = {k}", m / k, share, 1.0 - k / m) for share in gains]
     for group in parts:
         yield from group
@@ -145,12 +146,12 @@ def eq12(budget, rng, *, kappa_power=4.0, rank_power=2.0, start_power=None, both
             rng, runs, 7, lambda multiple: max(k + 1, round(multiple * unit)), rounds, **cell
         )
 
-    for name, x, samples, power in (
+    for name, sizes, totals, power in (
         ("kappa", conditions, [fewest(condition=x) for x in conditions], kappa_power),
         ("k", ranks[1:], [fewest(k=int(k)) for k in ranks[1:]], rank_power),
     ):
         yield Exponent(
-            x, samples, along=name, of="fewest samples per client", name=f"{name}, measured",
+            sizes, totals, along=name, of="fewest samples per client", name=f"{name}, measured",
             setting=centre, **{"equals" if both_sides else "at_most": power},
         )  # fmt: skip
     if start_power is not None:

@@ -35,15 +35,17 @@ def eq13_16(budget, rng, *, factor=1.0, display="(13)-(15)", order="columns"):
     """Compare Algorithm 2, client by client, with the operator form, or with one display of it."""
     wrong = (*ADJOINTS[1:], FACTORS[1], INDICES[1])
     found = model.displays(rounds(budget, rng, factor, order), but=wrong)
-    several = {names: [found.pop(name) for name in names] for names in (ADJOINTS, FACTORS, INDICES)}
+    adjoints, (factor_of_next, factor_of_this), (from_1, from_0) = (
+        [found.pop(name) for name in names] for names in (ADJOINTS, FACTORS, INDICES)
+    )
     if display == "(16)":
-        yield model.misprinted(*several[FACTORS], "Algorithm 2", name=display)
+        yield model.misprinted(factor_of_next, factor_of_this, "Algorithm 2", name=display)
     elif display == "(27)":
-        yield model.misprinted(*several[INDICES], "above (21), all p in [k]", name=display)
+        yield model.misprinted(from_1, from_0, "above (21), all p in [k]", name=display)
     else:
         yield from found.values()
         phrase = "the adjoint operator of A^t, i.e."
-        yield Readings(several[ADJOINTS], name="(15)", phrase=phrase)
+        yield Readings(adjoints, name="(15)", phrase=phrase)
 
 
 def rounds(budget, rng, factor, order):

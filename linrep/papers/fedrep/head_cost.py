@@ -93,8 +93,8 @@ def heads_cost(budget, rng, *, power=2):
     """Count the operations of normal equations and Cholesky, with those of the features or not."""
 
     def counts():
-        sizes = product((1, 2, 5, 20, 60), budget((1, 2, 5), (1, 2, 5, 20)))
-        sizes = [(m, k) for m, k in sizes if m >= k]
+        pairs = product((1, 2, 5, 20, 60), budget((1, 2, 5), (1, 2, 5, 20)))
+        sizes = [(m, k) for m, k in pairs if m >= k]
         # Of large ones by the polynomial that the counts give.
         large = [(m, k) for m in (10**3, 10**6, 10**9) for k in (1, 10, m // 10, m)]
         for m, k in sizes + large:

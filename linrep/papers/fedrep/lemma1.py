@@ -76,8 +76,8 @@ def heads(budget, rng, sign):
         for n, m, d, k in ((6, 3, 10, 4), (6, 1, 8, 3)):
             truth, B = model.instance(n, d, k, rng)
             name = "m < k, pseudo-inverse: the minimizer nearest to B' B* w*"
-            error = nearest(truth, B, *model.batch_of(truth, m, rng), sign)
-            yield name, error, {"n": n, "m": m, "d": d, "k": k}
+            X, y = model.batch_of(truth, m, rng)
+            yield name, nearest(truth, B, X, y, sign), {"n": n, "m": m, "d": d, "k": k}
 
 
 def blocks(X, B, truth):

@@ -170,8 +170,8 @@ def lemma2_blocks(budget, rng, *, scale=1.0):
             own = np.einsum("pi,ipq,qi->", z, each, z)
             at, size = {"n": n, "m": m, "d": d, "k": k}, np.linalg.norm(each, 2, axis=(1, 2))
             yield "quadratic form", relative(scale * (z.ravel() @ G @ z.ravel()), own), at
-            least = [np.linalg.svd(M, compute_uv=False)[..., -1].min() for M in (G, each)]
-            yield "least singular value, an equality", relative(*least, size.max()), at
+            joint, worst = (np.linalg.svd(M, compute_uv=False)[..., -1].min() for M in (G, each))
+            yield "least singular value, an equality", relative(joint, worst, size.max()), at
             v = X @ B / np.sqrt(m)
             gram = np.einsum("ijp,ijq->ipq", v, v)
             yield "(28)", relative(gram, each, size.max()), at

@@ -70,8 +70,12 @@ def lemma4_probability(budget, rng, *, of="n", factor=110, constant=20.0):
     `of` is what the probability has the logarithm of: n, rn or, as a control, m.
     """
     name = f"log(rn), normal x, c = {constant:g}"
-    options = {"quantity": LOGARITHM, "strength": PROVED, "measured_is": UPPER}
-    (serves,) = measured(bounds(name, float(factor), constant), **options).values()
+    (serves,) = measured(
+        bounds(name, float(factor), constant),
+        quantity=LOGARITHM,
+        strength=PROVED,
+        measured_is=UPPER,
+    ).values()
     if of == "rn":
         yield serves
         return

@@ -196,7 +196,8 @@ def skewed_starts(design, axis, m, d, runs, rng):
     """Return distances of starts, and those at infinite m."""
     found, limits = [], []
     for _ in range(runs):
-        truth = SharedRepresentation(*skewed(d, axis, rng), design=design)
+        B, W = skewed(d, axis, rng)
+        truth = SharedRepresentation(B, W, design=design)
         found.append(distance(moments_start(truth.draw(m, rng=rng), truth.k), truth.B))
         limits.append(moments_distance(truth))
     return np.array(found), np.array(limits)
