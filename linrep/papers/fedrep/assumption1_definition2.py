@@ -1,22 +1,17 @@
 """Assumption 1 and Definition 2: sub-Gaussian covariates."""
 
-from __future__ import annotations
-
-from typing import NamedTuple
-
 import numpy as np
+from numpy.linalg import norm
 from scipy.integrate import quad
 from scipy.special import hyp0f1
 from scipy.stats import t as student
 
-from linrep.claims import Cases, Condition, Mean, search_instances, statement
+from linrep.claims import Condition, Mean, search_instances, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import Array
+from linrep.claims.laws import at_most, measured
 from linrep.claims.quantities import LOWER, VALUE
-from linrep.papers.fedrep._common import DESIGNS, covariates
+from linrep.papers.fedrep.model import DESIGNS, samples_of
 from linrep.problems.subspace import random_frame
-
-ROOT3 = float(np.sqrt(3.0))
 
 
 @statement(
@@ -31,62 +26,61 @@ ROOT3 = float(np.sqrt(3.0))
 )
 def assumption1(budget, rng, *, proxy=1.0, moment=3.0):
     """Search the closed forms of four designs, sample them, and reject others."""
-    shapes = [{"d": 1}, {"d": 2}, {"d": 5}]
     for design in DESIGNS:
-
-        def moments(of, design=design):
-            return _mgf(design, of.v), np.exp(proxy * of.size**2 / 2.0)
-
-        def fourth(of, design=design):
-            return _fourth(design, of.v), moment * of.size**4
-
-        for sides, name in ((moments, "E exp(v'x)"), (fourth, "E (v'x)^4 <= 3 |v|^4")):
-            name = f"{design}: {name}"
-            yield search_instances(sides, shapes, _vector, budget, rng, name=name, strength=PROVED)
-        if budget.name != "quick" or design == "gaussian":
-            name = f"{design}: Definition 2, sharp"
+        sharp = design == "gaussian" or bool(budget(0, 1))
+        for name, sides, arrays, dimensions in closed_forms(design, proxy, moment, sharp):
             yield search_instances(
-                moments, shapes[:2], _image, budget, rng, name=name, strength=PROVED
-            )
-        yield _orlicz(design, proxy, rng)
-        yield from _sampled(design, budget(20_000, 400_000), rng)
-    yield from _controls()
+                sides, [{"d": d} for d in dimensions], arrays, budget, rng,
+                name=f"{design}: {name}", strength=PROVED,
+            )  # fmt: skip
+        yield from measured(
+            orlicz(design, proxy, rng), quantity="E exp(3 (v'x)^2/8)", strength=PROVED
+        ).values()
+        yield from sampled(design, budget(20_000, 400_000), rng)
+    for law, (left, right, v) in others():
+        yield Condition(
+            left > right * (1.0 + 1e-9), left, right, setting={"law": law, "v": v},
+            name=f"{law} covariates violate it", quantity="E exp(v'x)", strength=PROVED,
+            measured_is=LOWER if law == "Student-t" else VALUE,
+        )  # fmt: skip
 
 
-class _Direction(NamedTuple):
-    """A vector v, and what its length is at most."""
+def closed_forms(design, proxy, moment, sharp):
+    """Yield inequalities, |v| up to 3: their names, both sides, arrays, and dimensions."""
 
-    v: Array
-    size: float
+    def moments(v, size):
+        return (mgf(design, v), np.exp(proxy * size**2 / 2.0)) if size <= 3.0 else None
+
+    def fourth_moments(v):
+        size = float(norm(v))
+        return (fourth(design, v), moment * size**4) if size <= 3.0 else None
+
+    vector = {"v": ("d",)}
+    yield "E exp(v'x)", lambda v: moments(v, float(norm(v))), vector, (1, 2, 5)
+    yield "E (v'x)^4 <= 3 |v|^4", fourth_moments, vector, (1, 2, 5)
+    if sharp:
+        image = {"A": ("d", "d"), "y": ("d",)}
+        yield (
+            "Definition 2, sharp",
+            lambda A, y: moments(A @ y, float(norm(y) * norm(A, 2))), image, (1, 2),
+        )  # fmt: skip
 
 
-def _vector(reader, shape):
-    v = reader.numbers(shape["d"])
-    length = float(np.linalg.norm(v))
-    return None if length > 3.0 else _Direction(v, length)
-
-
-def _image(reader, shape):
-    A, y = reader.numbers(shape["d"], shape["d"]), reader.numbers(shape["d"])
-    size = float(np.linalg.norm(y) * np.linalg.norm(A, 2))
-    return None if size > 3.0 else _Direction(A @ y, size)
-
-
-def _mgf(design, v):
+def mgf(design, v):
     """Return E exp(v'x)."""
     if design == "gaussian":
         return float(np.exp(v @ v / 2.0))
     if design == "rademacher":
         return float(np.prod(np.cosh(v)))
     if design == "uniform":
-        u = ROOT3 * np.asarray(v)
+        u = np.sqrt(3.0) * np.asarray(v)
         safe = np.where(np.abs(u) < 1e-4, 1.0, u)
         return float(np.prod(np.where(np.abs(u) < 1e-4, 1.0 + u**2 / 6.0, np.sinh(safe) / safe)))
     d = len(v)
     return float(hyp0f1(d / 2.0, d * (v @ v) / 4.0))
 
 
-def _fourth(design, v):
+def fourth(design, v):
     """Return E (v'x)^4."""
     square = v @ v
     if design == "sphere":
@@ -95,75 +89,47 @@ def _fourth(design, v):
     return 3.0 * square**2 + (kurtosis - 3.0) * np.sum(v**4)
 
 
-def _orlicz(design, proxy, rng):
-    """Compare the sub-Gaussian norm of v'x, |v| = 1, with sqrt(8/3): Definition 2, O(.).
+def orlicz(design, proxy, rng):
+    """Yield that the sub-Gaussian norm of v'x, |v| = 1, is at most sqrt(8/3): Definition 2, O(.).
 
     E exp(3 (v'x)^2/8) is the mean of E exp(sqrt(3/4) g v'x) over a standard normal g; equal to 2
     for Gaussian x. The sharp reading bounds it: a mean of exp(3 g^2/8).
     """
     nodes, weights = np.polynomial.hermite_e.hermegauss(120)
     weights = weights / weights.sum()
-    allowed = 2.0 * (1.0 + 1e-9)
-    cases = []
     for d in (1, 2, 5, 40):
         for v in (np.eye(d)[0], np.full(d, d**-0.5), random_frame(d, 1, rng)[:, 0]):
-            values = [_mgf(design, np.sqrt(0.75 * proxy) * g * v) for g in nodes]
-            cases.append((float(weights @ values), allowed, {"design": design, "v": v.tolist()}))
-    return Cases(
-        cases, name=f"{design}: Definition 2, O(.)", quantity="E exp(3 (v'x)^2/8)", strength=PROVED
-    )
+            mean = float(weights @ [mgf(design, np.sqrt(0.75 * proxy) * g * v) for g in nodes])
+            at = {"design": design, "v": v.tolist()}
+            yield f"{design}: Definition 2, O(.)", at_most(mean, 2.0), at
 
 
-def _sampled(design, size, rng):
+def sampled(design, size, rng):
     """Yield samples against mean 0, covariance I and the closed form of E exp(v'x), |v| = 0.7."""
-    d = 4
-    v = 0.7 * random_frame(d, 1, rng)[:, 0]
-    products = covariates(design, size, d, rng) @ v
+    v = 0.7 * random_frame(4, 1, rng)[:, 0]
+    products = samples_of(design, size, 4, rng) @ v
     for name, samples, expected, quantity in (
         ("mean", products, 0.0, "E v'x"),
         ("covariance", products**2, float(v @ v), "E (v'x)^2"),
-        ("sampled E exp(v'x)", np.exp(products), _mgf(design, v), "E exp(v'x)"),
+        ("sampled E exp(v'x)", np.exp(products), mgf(design, v), "E exp(v'x)"),
     ):
         yield Mean(
-            samples,
-            equals=expected,
-            name=f"{design}: {name}",
-            setting={"design": design},
-            quantity=quantity,
-            strength=PROVED,
-        )
+            samples, equals=expected, name=f"{design}: {name}", setting={"design": design},
+            quantity=quantity, strength=PROVED,
+        )  # fmt: skip
 
 
-def _controls():
-    """Yield, for laws of mean 0 and variance 1 that violate the assumption, that they do."""
-    grid = np.concatenate([-np.geomspace(0.01, 3.0, 60), np.geomspace(0.01, 3.0, 60)])
-    bound = np.exp(grid**2 / 2.0)
-    nu = 5.0
-    scale = np.sqrt(nu / (nu - 2.0))
+def others():
+    """Yield laws of mean 0 and variance 1 that violate the assumption: both sides, and where."""
     # A finite piece of an infinite integral is a lower bound.
+    nu, scale = 5.0, np.sqrt(5.0 / 3.0)
     tail = quad(lambda x: np.cosh(x) * 2.0 * scale * student.pdf(scale * x, nu), 0.0, 40.0)[0]
-    found = {
-        "Student-t": (tail, np.exp(0.5), 1.0),
-        "scale mixture": _largest(
-            np.mean([np.exp(s * grid**2 / 2.0) for s in (0.5, 1.5)], axis=0), bound, grid
-        ),
-        # 2 with probability 1/5, -1/2 with 4/5
-        "skewed": _largest(0.2 * np.exp(2.0 * grid) + 0.8 * np.exp(-0.5 * grid), bound, grid),
-    }
-    for name, (left, right, v) in found.items():
-        yield Condition(
-            left > right * (1.0 + 1e-9),
-            left,
-            right,
-            setting={"law": name, "v": v},
-            name=f"{name} covariates violate it",
-            quantity="E exp(v'x)",
-            strength=PROVED,
-            measured_is=LOWER if name == "Student-t" else VALUE,
-        )
-
-
-def _largest(left, right, grid):
-    """Return lhs and rhs, and the place where their ratio is largest."""
-    place = np.argmax(left / right)
-    return float(left[place]), float(right[place]), float(grid[place])
+    yield "Student-t", (tail, np.exp(0.5), 1.0)
+    v = np.concatenate([-np.geomspace(0.01, 3.0, 60), np.geomspace(0.01, 3.0, 60)])
+    right = np.exp(v**2 / 2.0)
+    for law, left in (
+        ("scale mixture", np.mean([np.exp(s * v**2 / 2.0) for s in (0.5, 1.5)], axis=0)),
+        ("skewed", 0.2 * np.exp(2.0 * v) + 0.8 * np.exp(-0.5 * v)),  # 2 or -1/2, of 1/5 and 4/5
+    ):
+        place = np.argmax(left / right)
+        yield law, (float(left[place]), float(right[place]), float(v[place]))

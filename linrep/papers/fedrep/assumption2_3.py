@@ -1,39 +1,24 @@
 """Assumptions 2 and 3, and the heads of Appendix A.1."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 from math import comb
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.linalg import eigh, eigvalsh, norm
 
 import linrep as lr
-from linrep.claims import Cases, Curve, Fact, Identity, proved, search_instances, statement
-from linrep.claims.deviations import identities, relative
+from linrep.claims import Curve, Fact, Identity, search_instances, statement
+from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import DIVERSE, NORMALIZED, instance, read_heads
+from linrep.claims.laws import at_most, law, measured
+from linrep.papers.fedrep import model
 from linrep.papers.fedrep.counterexamples import a1_w
 from linrep.problems import SharedRepresentation
 from linrep.problems.subspace import distance
 
-
-class _Spectrum(NamedTuple):
-    """Extreme eigenvalues of W*'W*/n, and k."""
-
-    least: float
-    largest: float
-    k: int
-
-
-def _spectrum(reader, shape):
-    W = read_heads(reader, shape)
-    if W is None:
-        return None
-    values = np.linalg.eigvalsh(W.T @ W) / shape["n"]
-    return _Spectrum(values[0], values[-1], shape["k"])
+LOW, HIGH = r"$\bar\sigma_{\min}^2$", r"$\bar\sigma_{\max}^2$"
 
 
 @statement(
@@ -45,64 +30,51 @@ def _spectrum(reader, shape):
     plain="With normalized heads sigma_max^2 is at least 1.",
     stronger={"lower": 1},
     negative_control={"lower": 1.1},
-    hypotheses=(DIVERSE, NORMALIZED),
+    hypotheses=(model.DIVERSE, model.NORMALIZED),
 )
 def assumption2_3(budget, rng, *, lower=1.0):
-    """Search heads, enumerate subsets, and compute the figures' extremes over subsets."""
+    """Search heads, enumerate subsets, and draw the figures' extremes over subsets."""
+
+    def spectrum(reader, shape):
+        W = model.read_heads(reader, shape)
+        if W is None:
+            return None
+        values = eigvalsh(W.T @ W) / shape["n"]
+        return {"least": values[0], "largest": values[-1], "k": shape["k"]}
+
     shapes = [{"n": n, "k": k} for n, k in ((1, 1), (1, 2), (2, 2), (3, 2), (5, 3))]
-    searches = {
-        "1 <= sigma_max^2": lambda of: (lower, of.largest),
-        "sigma_max^2 <= k": lambda of: (lower * of.largest, of.k),
-        "sigma_min^2 <= 1": lambda of: (lower * max(of.least, 0.0), 1.0),
-    }
-    for name, sides in searches.items():
-        yield search_instances(sides, shapes, _spectrum, budget, rng, name=name, strength=PROVED)
-    norms, extremes, frames = [], [], []
+    for name, sides in {
+        "1 <= sigma_max^2": lambda least, largest, k: (lower, largest),
+        "sigma_max^2 <= k": lambda least, largest, k: (lower * largest, k),
+        "sigma_min^2 <= 1": lambda least, largest, k: (lower * max(least, 0.0), 1.0),
+    }.items():
+        yield search_instances(
+            lambda at, sides=sides: sides(**at), shapes, spectrum, budget, rng, name=name,
+            strength=PROVED,
+        )  # fmt: skip
+    rows, points = [], []
     for n, k in budget(((5, 1), (9, 2)), ((5, 1), (9, 2), (14, 2), (14, 3), (12, 5))):
-        truth, _ = instance(n, max(2 * k, 2), k, rng)
-        series = []
+        truth, _ = model.instance(n, max(2 * k, 2), k, rng)
         for rn in range(1, n + 1):
             chosen = np.array(list(combinations(range(n), rn)))
-            W = truth.W[chosen] / np.sqrt(rn)
-            where = {"n": n, "k": k, "rn": rn}
-            size = np.linalg.norm(W, axis=(1, 2))
-            norms.append((relative(size, np.sqrt(k)), where))
-            values = np.linalg.eigvalsh(W.transpose(0, 2, 1) @ W)
+            W, at = truth.W[chosen] / np.sqrt(rn), {"n": n, "k": k, "rn": rn}
+            size = relative(norm(W, axis=(1, 2)), np.sqrt(k))
+            values = eigvalsh(W.transpose(0, 2, 1) @ W)
             low, high = max(values[:, 0].min(), 0.0), values[:, -1].max()
-            outside = max(lower - high, lower * high - k, lower * low - 1.0, 0.0)
-            if rn < k:
-                outside = max(outside, low)  # heads of fewer than k clients span less than R^k
-            extremes.append((outside, where))
-            series += [(rn, low, r"$\bar\sigma_{\min}^2$"), (rn, high, r"$\bar\sigma_{\max}^2$")]
-        frame = pd.DataFrame(series, columns=["x", "y", "series"])
-        if k > 1:  # for k = 1 all are 1
-            frames.append(frame.assign(panel=f"n = {n}, k = {k}", xlabel="rn", ylabel="extremes"))
-    points = pd.concat(frames)
-    yield Identity(norms, 1e-12, name="Frobenius norm sqrt(k)", strength=PROVED)
-    yield Identity(extremes, 1e-12, name="subsets", strength=PROVED)
-    yield Curve(points[points["y"] > 1e-12])
-    yield Curve(_extremes_of_figure_3(rng))
-    for figure, n in (("Figures 1 and 4", 100), ("Figure 7", 10), ("Figure 7", 300)):
-        W = instance(n, 4, 2, rng)[0].W
-        least = extreme_subset(W, n, -1.0, rng)
-        at = {} if n == 100 else {"n": n}
-        yield Fact(f"sigma_min^2 in {figure}, heads uniform", least, setting=at)
-
-
-def _extremes_of_figure_3(rng):
-    """Return the extremes over subsets of a tenth of the clients, heads uniform, k = 2."""
-    rows = []
-    for n in (10, 20, 100, 1000):
-        W = instance(n, 4, 2, rng)[0].W
-        rows += [
-            (n, extreme_subset(W, n // 10, -1.0, rng), r"$\bar\sigma_{\min}^2$"),
-            (n, extreme_subset(W, n // 10, 1.0, rng), r"$\bar\sigma_{\max}^2$"),
-        ]
-    points = pd.DataFrame(rows, columns=["x", "y", "series"])
-    # For n = 10 it is 0: one head does not span R^2.
-    return points[points["y"] > 1e-12].assign(
-        panel="Figure 3, rn = n/10", xlabel="n", ylabel="extremes"
-    )
+            # Heads of fewer than k clients span less than R^k.
+            outside = [lower - high, lower * high - k, lower * low - 1.0, low * (rn < k), 0.0]
+            rows += [("Frobenius norm sqrt(k)", size, at), ("subsets", max(outside), at)]
+            if k > 1:  # for k = 1 all are 1
+                points += [(f"n = {n}, k = {k}", rn, *each) for each in ((low, LOW), (high, HIGH))]
+    yield from model.displays(rows).values()
+    panel = "Figure 3, rn = n/10"
+    for n in (10, 20, 100, 1000):  # the smallest for n = 10 is 0: one head does not span R^2
+        W = model.instance(n, 4, 2, rng)[0].W
+        points += [(panel, n, extreme_subset(W, n // 10, -1.0, rng), LOW)]
+        points += [(panel, n, extreme_subset(W, n // 10, 1.0, rng), HIGH)]
+    found = pd.DataFrame(points, columns=["panel", "x", "y", "series"]).query("y > 1e-12")
+    xlabel = np.where(found["panel"] == panel, "n", "rn")
+    yield Curve(found.assign(xlabel=xlabel, ylabel="extremes"))
 
 
 def extreme_subset(W, rn, sign, rng):
@@ -116,7 +88,7 @@ def extreme_subset(W, rn, sign, rng):
     n, k = W.shape
     if comb(n, rn) <= 5000:
         rows = W[np.array(list(combinations(range(n), rn)))]
-        values = np.linalg.eigvalsh(rows.transpose(0, 2, 1) @ rows / rn)
+        values = eigvalsh(rows.transpose(0, 2, 1) @ rows / rn)
         return float(values.max() if sign > 0.0 else max(values.min(), 0.0))
     if sign < 0.0 and rn < k:
         return 0.0
@@ -126,7 +98,7 @@ def extreme_subset(W, rn, sign, rng):
         while before is None or value > before:
             before = value
             rows = W[np.argsort(-sign * (W @ u) ** 2, kind="stable")[:rn]]
-            values, vectors = np.linalg.eigh(rows.T @ rows / rn)
+            values, vectors = eigh(rows.T @ rows / rn)
             value, u = (values[-1], vectors[:, -1]) if sign > 0.0 else (-values[0], vectors[:, 0])
         found.append(before)
     return float(max(sign * max(found), 0.0))
@@ -142,7 +114,7 @@ def extreme_subset(W, rn, sign, rng):
     "uniform heads and k = 2 kappa^2 is (1 + s)/(1 - s), s = sin(pi r)/(pi r).",
     negative_control={"factor": 1.1},
     stronger={"factor": 0},
-    hypotheses=(NORMALIZED,),
+    hypotheses=(model.NORMALIZED,),
 )
 def kappa_of_r(budget, rng, *, factor=1.0):
     """Compare extremes over subsets of many heads with those of an arc, and the limit of r = 0.
@@ -153,8 +125,7 @@ def kappa_of_r(budget, rng, *, factor=1.0):
     angles = np.pi * (np.arange(n) + 0.5) / n  # heads and their negatives count the same
     W = np.sqrt(2.0) * np.column_stack([np.cos(angles), np.sin(angles)])
     for r in (0.02, 0.1, 0.3, 0.5, 0.9, 1.0):
-        rn = round(r * n)
-        low, high = (extreme_subset(W, rn, sign, rng) for sign in (-1.0, 1.0))
+        low, high = (extreme_subset(W, round(r * n), sign, rng) for sign in (-1.0, 1.0))
         share = factor * np.sinc(r)
         error = max(relative(low, 1.0 - share, 1e-3), relative(high, 1.0 + share))
         found.append((error, {"r": r, "n": n}))
@@ -176,62 +147,62 @@ def kappa_of_r(budget, rng, *, factor=1.0):
 )
 def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each"):
     """Compare row norms of A.1's heads with Assumption 3, for n = k and n > k."""
-    parts: dict[str, list] = {"n = k": [], "n > k": []}
-    for n, k in ((1, 1), (3, 3), (6, 6), (2, 1), (5, 4), (10, 2), (100, 2), (1000, 5)):
-        for _ in range(budget(3, 20, 200)):
-            truth = SharedRepresentation.random(n=n, d=k, k=k, heads="scaled_qr", rng=rng)
-            W = truth.W / np.sqrt(k) * np.sqrt({"k": k, "n": n}[scale]) ** power
-            norms = np.sum(W**2, axis=1)
-            found = norms if rows == "each" else norms.mean()
-            where = {
-                "n": n,
-                "k": k,
-                "mean squared row norm": float(norms.mean()),
-                "Assumption 3": k,
-            }
-            parts["n = k" if n == k else "n > k"].append((relative(found, k), where))
-    yield from (proved(item, but=["n > k"]) for item in identities(parts, 1e-10))
-    exact = [
-        (Fraction(k), a1_w.mean(n, k, {"k": k, "n": n}[scale] ** int(power)), {"n": n, "k": k})
-        for n, k in ((2, 1), (10, 2), (100, 2))
-    ]
-    yield Cases(exact, name="n > k: mean squared row norm is k at least", quantity="k")
+
+    def drawn():
+        for n, k in ((1, 1), (3, 3), (6, 6), (2, 1), (5, 4), (10, 2), (100, 2), (1000, 5)):
+            for _ in range(budget(3, 20, 200)):
+                truth = SharedRepresentation.random(n=n, d=k, k=k, heads="scaled_qr", rng=rng)
+                W = truth.W / np.sqrt(k) * np.sqrt({"k": k, "n": n}[scale]) ** power
+                norms = np.sum(W**2, axis=1)
+                mean = float(norms.mean())
+                at = {"n": n, "k": k, "mean squared row norm": mean, "Assumption 3": k}
+                error = relative(norms if rows == "each" else mean, k)
+                yield "n = k" if n == k else "n > k", error, at
+
+    def exact():
+        for n, k in ((2, 1), (10, 2), (100, 2)):
+            mean = a1_w.mean(n, k, {"k": k, "n": n}[scale] ** int(power))
+            name = "n > k: mean squared row norm is k at least"
+            yield name, at_most(Fraction(k), mean), {"n": n, "k": k}
+
+    yield from model.displays(drawn(), 1e-10, but=["n > k"]).values()
+    yield from measured(exact(), quantity="k").values()
     for heads in ("sphere", "scaled_qr", "unit_rows", "qr"):
         truth = SharedRepresentation.random(n=100, d=2, k=2, heads=heads, rng=rng)
         step_size = 0.25 / truth.sigma_max() ** 2
         yield Fact(f"1/(4 sigma_max^2) at n = 100, k = 2, heads {heads!r}", step_size)
 
 
-@statement(
+@law(
     "fedrep.A1_W.corrected",
-    place="Appendix A.1, Section 5.1, Assumption 3",
-    latex=r"W^* = \sqrt n\,\mathrm{QR}(N(0, 1)^{n \times k}) \Rightarrow W^{*\top}W^* = nI,\ "
+    "Appendix A.1, Section 5.1, Assumption 3",
+    r"W^* = \sqrt n\,\mathrm{QR}(N(0, 1)^{n \times k}) \Rightarrow W^{*\top}W^* = nI,\ "
     r"\tfrac1n\textstyle\sum_i\|w_i^*\|_2^2 = k; \qquad"
     r"(W^*, \eta) \to (cW^*, \eta/c^2)\text{ leaves }\hat B^t",
-    plain="Multiplied by sqrt(n), A.1's heads have squared norm k on average; without noise that "
-    "factor only rescales the step size.",
+    over=model.Drawn(1e-10),
+    wrong={"power": 1.0},
     stronger={"power": 0},
-    negative_control={"power": 1.0},
     corrects="fedrep.A1_W",
 )
 def heads_of_appendix_corrected(budget, rng, *, power=2.0):
-    """Check the moments of rescaled heads, and FedRep's spans with step sizes over c^power."""
-    moments, spans, longest = [], [], 0.0
+    """Multiplied by sqrt(n), A.1's heads have squared norm k on average; without noise that factor
+    only rescales the step size.
+    """
     for n, k in ((3, 3), (6, 1), (10, 2), (100, 2), (300, 5)):
         for _ in range(budget(2, 10, 100)):
             truth = SharedRepresentation.random(n=n, d=3 * k, k=k, heads="scaled_qr", rng=rng)
             W = truth.W * np.sqrt(n / k)
-            longest = max(longest, float(np.sum(W**2, axis=1).max() / k))
-            moments.append((relative(W.T @ W / n, np.eye(k)), {"n": n, "k": k}))
+            error = relative(W.T @ W / n, np.eye(k))
+            yield "W*'W* = n I, mean squared row norm k", error, {"n": n, "k": k}
             c, m = np.sqrt(n / k) ** rng.choice([-1.0, 1.0, 2.0]), k + int(rng.integers(3, 9))
             eta, seed = 0.25 / truth.sigma_max() ** 2, int(rng.integers(2**31))
-            where = {"n": n, "k": k, "m": m, "c": float(c), "eta": eta}
-            runs = [
-                lr.fedrep(problem, m=m, rounds=10, start=0.5, step_size=step, rng=seed)
-                for problem, step in ((truth, eta), (truth.with_heads(c * truth.W), eta / c**power))
+            at = {"n": n, "k": k, "m": m, "c": float(c), "eta": eta}
+            spans = [
+                lr.fedrep(each, m=m, rounds=10, start=0.5, step_size=step, rng=seed).state["B"]
+                for each, step in (
+                    (truth, eta),
+                    (truth.with_heads(c * truth.W), eta / c**power),
+                )
             ]
             if c != 1.0:
-                spans.append((distance(*(run.state["B"] for run in runs)), where))
-    yield Identity(moments, 1e-10, name="W*'W* = n I, mean squared row norm k", strength=PROVED)
-    yield Identity(spans, 1e-10, name="step size eta/c^2 for heads c W*", strength=PROVED)
-    yield Fact("largest squared row norm of sqrt(n) Q, over k", longest)
+                yield "step size eta/c^2 for heads c W*", distance(*spans), at

@@ -1,10 +1,8 @@
 """Section 1 (I)-(II) and Section 4.2: who needs how many samples, with and without federation.
 
 What is measured is the fewest samples from which a model can be had exactly, labels being free of
-noise, and the mean error of least squares where they are not. Covariates are Gaussian.
+noise. Covariates are Gaussian.
 """
-
-from __future__ import annotations
 
 import math
 from dataclasses import dataclass
@@ -17,35 +15,27 @@ import linrep as lr
 from linrep.claims import (
     Cases,
     Exponent,
-    Fact,
     Frequency,
-    Mean,
     Readings,
     Threshold,
     Together,
     statement,
 )
 from linrep.claims.evidence import PROVED
+from linrep.claims.laws import at_most, measured
 from linrep.claims.quantities import UPPER
 from linrep.claims.tables import draw_seeds
-from linrep.papers.fedrep._common import GAUSSIAN, instance, read_as
-from linrep.papers.fedrep._runs import fewest_samples
-from linrep.stats import TransitionPoint, transition_point
-from linrep.theory.expectations import least_squares_error, new_client_error
-from linrep.theory.fedrep_limits import limiting_contraction
+from linrep.papers.fedrep.model import GAUSSIAN, fewest_samples, read_as
+from linrep.stats import transition_point
 
 #: Exponents so near count as equal: m is a whole number, its smallest value known to a bracket.
 MARGIN = 0.25
-#: Squared error, relative to the model's square, below which a model counts as recovered.
-EXACT = 1e-8
-#: Distance within which FedRep counts as having recovered B*.
-RECOVERED = 1e-4
 #: Equations over unknowns, n(m - k)/(k(d - k)), at which FedRep is run.
 RATIOS = (0.75, 0.95, 1.1, 1.25, 1.4, 1.6, 2.0, 3.0)
 
 
 @dataclass(frozen=True)
-class Curve:
+class Recovery:
     """Runs of FedRep on fixed data that recovered B*, out of `trials`, by m - k."""
 
     excess: list[int]
@@ -54,22 +44,15 @@ class Curve:
     unit: float  # m - k at which equations equal unknowns
 
     @property
-    def point(self) -> TransitionPoint:
-        """Where half of the runs recover it."""
-        return transition_point(self.excess, self.won, self.trials)
+    def found(self):
+        """Where half of the runs recover it, and the number of runs."""
+        point = transition_point(self.excess, self.won, self.trials)
+        return point, self.trials * len(self.excess)
 
-    @property
-    def found(self) -> tuple[TransitionPoint, int]:
-        """That, and the number of runs."""
-        return self.point, self.trials * len(self.excess)
-
-    def count(self, chosen):
-        """Return the successes and runs at ratios of equations to unknowns that are chosen."""
-        won = [
-            won
-            for excess, won in zip(self.excess, self.won, strict=True)
-            if chosen(excess / self.unit)
-        ]
+    def count(self, low, high=math.inf):
+        """Return the successes and runs at ratios of equations to unknowns from low to high."""
+        both = zip(self.excess, self.won, strict=True)
+        won = [won for excess, won in both if low <= excess / self.unit < high]
         return np.array([sum(won), self.trials * len(won)])
 
 
@@ -85,49 +68,39 @@ class Curve:
     negative_control={"head_power": 2},
 )
 def fedhelps(budget, rng, *, shared_power=1, local_power=1, head_power=1):
-    """Compare mean errors with closed forms, and smallest sufficient m with powers of d, n, k.
+    """Compare smallest sufficient m with powers of d, n, k.
 
     Section 1 has O(d/n + log n) as well as Theta; the latter is `fedrep.fedhelps.theta`.
     """
-    runs = budget(3000, 20000, 100000)
-    for m in (4, 10, 30, 60):
-        yield _local_error(20, m, runs, rng)
-    for distance in (0.0, 0.05):
-        for m in (2, 16, 24, 48):
-            yield _new_error(8, m, distance, runs, rng)
-
     dimensions, ranks = (10, 20, 40, 80), (8, 16, 32, 64)
     trials, rounds = budget((5, 500), (8, 800), (30, 2000))
     wide = budget((18, 42, 98), (18, 34, 66, 130), (18, 34, 66, 130, 258))
     many = budget((2, 4, 16), (2, 4, 8, 16), (2, 4, 8, 16, 32))
-    along_d = [_together(4, d, 2, trials, rounds, rng) for d in wide]
-    along_n = [_together(n, budget(66, 130, 258), 2, trials, rounds, rng) for n in many]
+    along_d = [together(4, d, 2, trials, rounds, rng) for d in wide]
+    along_n = [together(n, budget(66, 130, 258), 2, trials, rounds, rng) for n in many]
     rooms = tuple(d - 2 for d in wide)
-    lines = [
-        ("local", "d", dimensions, [_alone(64, d, rng) for d in dimensions], local_power),
-        ("new client", "k", ranks, [_new(k, 128, rng) for k in ranks], head_power),
-        ("new client", "d", dimensions[1:], [_new(8, d, rng) for d in dimensions[1:]], 0),
-        ("federation", "d - k", rooms, [curve.found for curve in along_d], shared_power),
-        ("federation", "n", many, [curve.found for curve in along_n], -shared_power),
+    for line in (
+        ("local", "d", dimensions, [alone(64, d, rng) for d in dimensions], local_power),
+        ("new client", "k", ranks, [new(k, 128, rng) for k in ranks], head_power),
+        ("new client", "d", dimensions[1:], [new(8, d, rng) for d in dimensions[1:]], 0),
+        ("federation", "d - k", rooms, [each.found for each in along_d], shared_power),
+        ("federation", "n", many, [each.found for each in along_n], -shared_power),
+    ):
+        yield threshold(*line)
+    yield counted("local", local_power)
+    yield counted("new client", head_power)
+    # B* is had if n(m - k) is above k(d - k), not below; less than a quarter of runs may be
+    # exceptions, below and from twice as many equations on.
+    won, runs = sum(each.count(0.0, 1.0) for each in [*along_d, *along_n])
+    yield Frequency(int(won), int(runs), 0.25, name="fewer equations: success")
+    won, runs = sum(each.count(2.0) for each in [*along_d, *along_n])
+    yield Frequency(int(runs - won), int(runs), 0.25, name="twice as many equations: failure")
+    cases = [
+        ((d / n + np.log(n)) / d, 1.0, {"d": d, "n": float(n)})
+        for d in (3, 10, 100, 1000)
+        for n in (2.0, *np.exp(np.linspace(0.7, d / 2.0, 50)))
     ]
-    for line in lines:
-        yield _threshold(*line, rng)
-    yield _counted("local", local_power)
-    yield _counted("new client", head_power)
-    curves = [*along_d, *along_n]
-    yield from _counting(curves)
-    yield Cases(
-        [
-            ((d / n + np.log(n)) / d, 1.0, {"d": d, "n": float(n)})
-            for d in (3, 10, 100, 1000)
-            for n in (2.0, *np.exp(np.linspace(0.7, d / 2.0, 50)))
-        ],
-        quantity="(d/n + log n)/d",
-        name="n from 2 to exp(d/2)",
-    )
-    centres = [curve.point.x / curve.unit for curve in curves]
-    for word, ratio in (("smallest", min(centres)), ("largest", max(centres))):
-        yield Fact(f"{word} n(m - k)/(k(d - k)) at which half of the runs recover B*", ratio)
+    yield Cases(cases, quantity="(d/n + log n)/d", name="n from 2 to exp(d/2)")
 
 
 @statement(
@@ -139,58 +112,56 @@ def fedhelps(budget, rng, *, shared_power=1, local_power=1, head_power=1):
     negative_control={"power": 2},
 )
 def single_client(budget, rng, *, rates=("d/n + log n", "d"), power=1):
-    """Compare its smallest sufficient m along n and d with powers that the rates have there."""
+    """Compare its smallest sufficient m along n and d with powers that the rates have there.
+
+    With d - 1 samples two models have the same labels.
+    """
     n, d = budget((1, 4, 16), (1, 4, 16, 64)), (10, 20, 40, 80)
-    lines = {"n": (n, [_alone(size, 40, rng) for size in n])}
-    lines["d"] = d, [_alone(16, size, rng) for size in d]
-    parts = [Together(_alone_against(rate, float(power), lines, rng), name=rate) for rate in rates]
+    lines = {"n": (n, [alone(size, 40, rng) for size in n])}
+    lines["d"] = d, [alone(16, size, rng) for size in d]
+
+    def against(rate):
+        for name, (sizes, found) in lines.items():
+            x = np.array(sizes, dtype=float)
+            n, d = (x, 40.0) if name == "n" else (16.0, x)
+            own = d**power + 0.0 * n
+            claimed = own if rate == "d" else own / n + np.log(n)
+            yield threshold("alone", name, sizes, found, fitted(x, claimed))
+        if rate == "d":
+            yield counted("alone", power)
+        elif power == 1:
+            large = (("no constant up to 1000 will do", *large_both(bits)) for bits in (14, 16, 20))
+            yield from measured(large, quantity="samples needed", predicted_is=UPPER).values()
+
     yield read_as(
-        parts,
+        [Together(against(rate), name=rate) for rate in rates],
         name="rate",
         phrase="for a single client with no collaboration",
         printed_elsewhere={"d": "Section 1 (I)"},
     )
 
 
-def _alone_against(rate, power, lines, rng):
-    """Yield the lines along n and d against a rate, and a size at which d is far above it."""
-    for name, (sizes, found) in lines.items():
-        x = np.array(sizes, dtype=float)
-        n, d = (x, 40.0) if name == "n" else (16.0, x)
-        claimed = d**power + 0.0 * n if rate == "d" else d**power / n + np.log(n)
-        yield _threshold("alone", name, sizes, found, _fitted(x, claimed), rng)
-    if rate != "d" and power == 1:
-        yield Cases(
-            [_large_both(bits) for bits in (14, 16, 20)],
-            quantity="samples needed",
-            name="no constant up to 1000 will do",
-            predicted_is=UPPER,
-        )
-    if rate == "d":
-        yield _counted("alone", power)
+def large_both(bits, constant=1000):
+    """Return the samples of one client, d, against a constant times d/n + log n, d = n = 2^bits.
 
-
-def _large_both(bits, constant=1000):
-    """Return the samples of one client, d, and a constant times d/n + log n, at d = n = 2^bits.
-
-    With d - 1 samples two models have the same labels. log n = bits log 2 is below `bits`.
+    log n = bits log 2 is below `bits`.
     """
     d = n = 2**bits
-    where = {"d": d, "n": n, "constant": constant}
-    return Fraction(d), constant * (Fraction(d, n) + bits), where
+    at = {"d": d, "n": n, "constant": constant}
+    return at_most(Fraction(d), constant * (Fraction(d, n) + bits)), at
 
 
-def _counted(who, power, *, suffices=True, bits=400):
+def counted(who, power, *, suffices=True, bits=400):
     """Return samples by counting unknowns, 2^bits, over 1000 times their power, and vice versa.
 
     A label is one equation: with one sample fewer than unknowns almost every model has others with
     the same labels. Independent samples determine one model: they suffice.
     """
     unknowns, exponent = Fraction(2**bits), bits * Fraction(power)
-    where = {"unknowns of a client": f"2^{bits}", "constant": 1000}
-    cases = [(unknowns / (1000 * Fraction(2) ** math.ceil(exponent)), 1, where)]
+    at = {"unknowns of a client": f"2^{bits}", "constant": 1000}
+    cases = [(unknowns / (1000 * Fraction(2) ** math.ceil(exponent)), 1, at)]
     if suffices:
-        cases.append((Fraction(2) ** math.floor(exponent) / (1000 * unknowns), 1, where))
+        cases.append((Fraction(2) ** math.floor(exponent) / (1000 * unknowns), 1, at))
     name = f"{who}: the order of its unknowns, by counting equations"
     quantity = "samples, over 1000 times what is claimed, and the reverse"
     return Cases(cases, name=name, quantity=quantity, strength=PROVED)
@@ -206,7 +177,7 @@ single_client.corrected(
 )
 
 
-def _fitted(x, y):
+def fitted(x, y):
     """Return the exponent of the power law that is nearest to y, in logarithms."""
     y = np.broadcast_to(y, np.shape(x))
     return round(float(np.polyfit(np.log(x), np.log(y), 1)[0]), 12) + 0.0
@@ -233,9 +204,16 @@ def theta(budget, rng, *, ratio_power=1.0, log_power=1.0, forms=("Theta", "O")):
     n = budget((300, 1000, 3000), (700, 3000, 12000))  # far above d, below e^d = 162755
     crowd = np.array(n, dtype=float)
     logarithms = np.log(crowd)
-    power = _fitted(logarithms, (small / crowd) ** ratio_power + logarithms**log_power)
+    power = fitted(logarithms, (small / crowd) ** ratio_power + logarithms**log_power)
+
+    def fewest(n, d):  # m is tried from k + 1 to some multiples of k (d/n + 1)
+        cell, unit = {"n": n, "d": d, "k": k, "condition": 1.0, "start": 0.5}, k * (d / n + 1.0)
+        return fewest_samples(
+            rng, runs, 6, lambda multiple: k + max(1, round(multiple * unit)), 70, **cell
+        )
+
     lines = [
-        (name, x, [_fewest(users, size, k, runs, rng) for users, size in cells], claimed, cells)
+        (name, x, [fewest(*cell) for cell in cells], claimed, cells)
         for name, x, cells, claimed in (
             ("d, n = 20", d, [(20, size) for size in d], ratio_power),
             (f"log n, d = {small}", logarithms, [(size, small) for size in n], power),
@@ -252,17 +230,10 @@ def theta(budget, rng, *, ratio_power=1.0, log_power=1.0, forms=("Theta", "O")):
             for name, x, samples, claimed, cells in lines
         ]  # fmt: skip
         if form == "Theta":
-            parts.append(_counted("federation", ratio_power, suffices=False))
+            parts.append(counted("federation", ratio_power, suffices=False))
         readings.append(Together(parts, name=form))
     elsewhere = {"O": "Section 1, contribution (ii)"} if len(forms) > 1 else {}
     yield Readings(readings, name="order", printed_elsewhere=elsewhere)
-    samples = lines[-1][2]
-    truth = lr.SharedRepresentation.random(n=8, d=8, k=k, condition=1.0, rng=rng)
-    factor = limiting_contraction(truth, step_size=0.25, m=k + 1)
-    yield Fact("factor of a round with infinitely many clients, m = k + 1", factor)
-    for size, sample in ((n[0], samples[0]), (n[-1], samples[-1])):
-        middle = float(np.median(sample))
-        yield Fact("samples per client", middle, setting={"d": small, "n": size})
 
 
 theta.corrected(
@@ -276,107 +247,61 @@ theta.corrected(
 )
 
 
-def _fewest(n, d, k, runs, rng):
-    """Return the fewest samples; m is tried from k + 1 to some multiples of k (d/n + 1)."""
-    cell = {"n": n, "d": d, "k": k, "condition": 1.0, "start": 0.5}
-    return fewest_samples(
-        rng, runs, 6, lambda multiple: k + max(1, round(multiple * k * (d / n + 1.0))), 70, **cell
-    )
+# What is measured.
 
 
-# Mean errors against closed forms.
-
-
-def _local_error(d, m, runs, rng):
-    """Return the error of local training; clients are independent."""
-    noise, k = 0.3, 2
-    truth = lr.SharedRepresentation.random(n=runs, d=d, k=k, noise=noise, rng=rng)
-    theta = lr.local_only(truth.draw(m, rng=rng)).state["theta"]
-    predicted = least_squares_error(d, m, signal=np.sqrt(k), noise=noise)
-    return _mean_error(
-        theta, truth, predicted, f"local error, d = {d}, m = {m}", d=d, m=m, noise=noise
-    )
-
-
-def _new_error(k, m, distance, runs, rng):
-    """Return the error of new clients, on a representation at a distance."""
-    noise, d = 0.1, 24
-    truth, B = instance(runs, d, k, rng, distance=distance, noise=noise)
-    theta = lr.fit_heads(truth.draw(m, rng=rng), B) @ B.T
-    outside = distance * np.sqrt(k)
-    predicted = new_client_error(k, m, outside=outside, inside=np.sqrt(k - outside**2), noise=noise)
-    name = f"new client's error, distance {distance:g}, k = {k}, m = {m}"
-    return _mean_error(theta, truth, predicted, name, k=k, m=m, distance=distance, noise=noise)
-
-
-def _mean_error(theta, truth, predicted, name, **setting):
-    errors = np.sum((theta - truth.theta) ** 2, axis=1)
-    return Mean(
-        errors, equals=float(predicted), quantity="mean squared error", name=name, setting=setting
-    )
-
-
-# Smallest sufficient numbers of samples.
-
-
-def _alone(n, d, rng):
+def alone(n, d, rng):
     """Return where local training of n clients begins to recover their models."""
     truth = lr.SharedRepresentation.random(n=n, d=d, k=1, rng=rng)
 
     def recovered(m):
         return lr.local_only(truth.draw(m, rng=rng)).state["theta"], truth.theta
 
-    return _transition((d // 2, d - 1, d, d + 1, 2 * d), recovered)
+    return transition((d // 2, d - 1, d, d + 1, 2 * d), recovered)
 
 
-def _new(k, d, rng):
+def new(k, d, rng):
     """Return where clients that know B* begin to recover their models."""
     truth = lr.SharedRepresentation.random(n=max(k, 16), d=d, k=k, rng=rng)
 
     def recovered(m):
         return lr.fit_heads(truth.draw(m, rng=rng), truth.B), truth.W
 
-    return _transition((k // 2, k - 1, k, k + 1, 2 * k), recovered)
+    return transition((k // 2, k - 1, k, k + 1, 2 * k), recovered)
 
 
-def _transition(samples, recovered):
+def transition(samples, recovered):
     """Return the transition of the share of clients that are recovered, and their number."""
     won = []
     for m in samples:
         found, true = recovered(m)
         errors = np.sum((found - true) ** 2, axis=1) / np.sum(true**2, axis=1)
-        won.append(np.sum(errors < EXACT))
+        won.append(np.sum(errors < 1e-8))
     return transition_point(samples, won, len(true)), len(samples) * len(true)
 
 
-def _together(n, d, k, trials, rounds, rng):
+def together(n, d, k, trials, rounds, rng):
     """Run FedRep on fixed data at several m and return how often it recovers B*.
 
     Heads of condition number 1, exact heads in each round, the theorem's step size, a start at
     distance 1/2.
     """
-    unit = k * (d - k) / n
+    unit, won = k * (d - k) / n, []
     excesses = sorted({max(1, round(ratio * unit)) for ratio in RATIOS})
-    won = []
     for excess in excesses:
         reached = 0
         for seed in draw_seeds(rng, trials):
             truth = lr.SharedRepresentation.random(n=n, d=d, k=k, condition=1.0, rng=seed)
             trace = lr.fedrep(
-                truth,
-                m=k + excess,
-                batches="fixed",
-                rounds=rounds,
-                start=0.5,
-                tolerance=RECOVERED,
+                truth, m=k + excess, batches="fixed", rounds=rounds, start=0.5, tolerance=1e-4,
                 rng=seed,
-            )
+            )  # fmt: skip
             reached += trace.stop_reason == "converged"
         won.append(reached)
-    return Curve(excesses, won, trials, unit)
+    return Recovery(excesses, won, trials, unit)
 
 
-def _threshold(name, variable, sizes, found, power, rng):
+def threshold(name, variable, sizes, found, power):
     """Return the line of transitions that come with their numbers of trials.
 
     For a federation the power is that of an upper bound, and the size m - k.
@@ -389,14 +314,3 @@ def _threshold(name, variable, sizes, found, power, rng):
         of="m - k" if bound else "smallest sufficient m", name=f"{name} along {variable}",
         **claimed,
     )  # fmt: skip
-
-
-def _counting(curves):
-    """Yield what counting says: B* is had if n(m - k) is above k(d - k), not below.
-
-    Less than a quarter of runs may be exceptions, below and from twice as many equations on.
-    """
-    won, runs = sum(curve.count(lambda ratio: ratio < 1.0) for curve in curves)
-    yield Frequency(int(won), int(runs), 0.25, name="fewer equations: success")
-    won, runs = sum(curve.count(lambda ratio: ratio >= 2.0) for curve in curves)
-    yield Frequency(int(runs - won), int(runs), 0.25, name="twice as many equations: failure")

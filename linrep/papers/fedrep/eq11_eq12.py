@@ -1,7 +1,5 @@
 """(11), the rate of Theorem 1, against that of runs; (12), the samples of all rounds together."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -9,52 +7,20 @@ import numpy as np
 import pandas as pd
 
 from linrep import algorithms
-from linrep.claims import Cases, Condition, Curve, Exponent, Fact, Mean, statement
+from linrep.claims import Condition, Curve, Exponent, Fact, Mean, statement
+from linrep.claims.laws import at_most, measured
 from linrep.claims.quantities import LOWER
-from linrep.papers.fedrep._common import GAUSSIAN_ASSUMPTIONS
-from linrep.papers.fedrep._runs import fewest_samples
 from linrep.papers.fedrep.counterexamples.eq12 import over_claimed
+from linrep.papers.fedrep.model import GAUSSIAN_ASSUMPTIONS, fewest_samples
 from linrep.problems import SharedRepresentation
 from linrep.theory.fedrep import step_size_limit, total_samples_of_theorem1
 from linrep.theory.fedrep_limits import limiting_contraction
 
 #: Rank, condition, distance of the start, samples.
-_RATES = (
+RATES = (
     (1, 1.0, 0.5, 2), (2, 1.0, 0.5, 3), (2, 1.0, 0.9, 4), (2, 1.0, 0.5, 8), (2, 3.0, 0.5, 8),
     (2, 1.0, 0.5, 400), (4, 2.0, 0.5, 6), (4, 1.0, 0.05, 40), (8, 1.0, 0.5, 12),
 )  # fmt: skip
-
-
-def _log_rates(n, k, condition, start, m, gain, rng):
-    """Run; return mean and late logarithms of the rate, that of (11), the limit's, eta sigma^2."""
-    rounds = math.ceil(60 * condition**2)
-    truth = SharedRepresentation.random(n=n, d=2 * k + 2, k=k, condition=condition, rng=rng)
-    eta = float(step_size_limit(truth.sigma_max()))
-    trace = algorithms.fedrep(truth, m=m, rounds=rounds, batches="gram", start=start, rng=rng)
-    distances = trace["distance"]
-    step = eta * truth.sigma_min() ** 2
-    return (
-        math.log(distances[-1] / distances[0]) / rounds,
-        math.log(distances[-1] / distances[rounds // 2]) / (rounds - rounds // 2),
-        0.5 * math.log1p(-gain * (1.0 - start**2) * step),
-        math.log(limiting_contraction(truth, step_size=eta, m=m)),
-        step,
-    )
-
-
-def _small_dimension(n, rng):
-    """Yield late factors at d = 2, where entries of x are not as good as independent, k = 1, m = 4.
-
-    The limit is that of residuals that do not depend on the features: of normal x.
-    """
-    for design in ("gaussian", "sphere"):
-        truth = SharedRepresentation.random(n=n, d=2, k=1, design=design, rng=rng)
-        trace = algorithms.fedrep(truth, m=4, rounds=12, step_size=0.25, start=0.01, rng=rng)
-        ratios = trace["distance"][1:] / trace["distance"][:-1]
-        yield Fact(f"factor of a round, {design} x", float(np.median(ratios)), setting={"d": 2})
-        if design == "gaussian":
-            limit = float(limiting_contraction(truth, step_size=0.25, m=4))
-            yield Fact("limit for normal x", limit, setting={"d": 2})
 
 
 @statement(
@@ -76,66 +42,65 @@ def theorem1_rate(budget, rng, *, gain=0.5):
     Truths are drawn anew for each replicate.
     """
     n = budget(500, 2000, 4000)
-    kept, limits, rows = [], [], []
-    for k, condition, start, m in _RATES:
-        found = np.array([_log_rates(n, k, condition, start, m, gain, rng) for _ in range(80)])
-        mean, late, printed, limit, step = found.T
-        where = {"n": n, "d": 2 * k + 2, "k": k, "m": m, "condition": condition, "start": start}
+    parts: list[list] = [[], []]
+    rows = []
+    for k, condition, start, m in RATES:
+        found, rounds = [], math.ceil(60 * condition**2)
+        for _ in range(80):
+            truth = SharedRepresentation.random(n=n, d=2 * k + 2, k=k, condition=condition, rng=rng)
+            eta = float(step_size_limit(truth.sigma_max()))
+            trace = algorithms.fedrep(
+                truth, m=m, rounds=rounds, batches="gram", start=start, rng=rng
+            )
+            far, step = trace["distance"], eta * truth.sigma_min() ** 2
+            whole = math.log(far[-1] / far[0]) / rounds
+            late = math.log(far[-1] / far[rounds // 2]) / (rounds - rounds // 2)
+            printed = 0.5 * math.log1p(-gain * (1.0 - start**2) * step)
+            limit = math.log(limiting_contraction(truth, step_size=eta, m=m))
+            found.append((whole / printed, late / limit, -math.expm1(late) / step))
+        of_printed, of_limit, gains = np.array(found).T
+        at = {"n": n, "d": 2 * k + 2, "k": k, "m": m, "condition": condition, "start": start}
         name = f"k = {k}, m = {m}, kappa = {condition:g}, dist_0 = {start:g}"
-        kept.append(
-            Mean(
-                mean / printed,
-                at_least=1.0,
-                quantity="logarithm of the rate over that of (11)",
-                name=f"over (11), {name}",
-                setting=where,
-            )
+        for group, samples, over, least, most in (
+            (parts[0], of_printed, "(11)", 1.0, None),
+            (parts[1], of_limit, "the limit", 0.9, 1.1),
+        ):
+            group.append(Mean(
+                samples, at_least=least, at_most=most, name=f"over {over}, {name}", setting=at,
+                quantity=f"logarithm of the rate over that of {over}",
+            ))  # fmt: skip
+        rows += [(f"k = {k}", m / k, share, 1.0 - k / m) for share in gains]
+    for group in parts:
+        yield from group
+    points = pd.DataFrame(rows, columns=["series", "x", "y", "predicted"])
+    yield Curve(
+        points.assign(
+            panel="late rounds", xlabel="$m/k$", ylabel=r"gain per round over $\eta\sigma_{\min}^2$"
         )
-        limits.append(
-            Mean(
-                late / limit,
-                at_least=0.9,
-                at_most=1.1,
-                quantity="logarithm of the rate over that of the limit",
-                name=f"over the limit, {name}",
-                setting=where,
-            )
+    )
+    # At d = 2 entries of x are not as good as independent; the limit is that of residuals that do
+    # not depend on the features: of normal x.
+    for design in ("gaussian", "sphere"):
+        truth = SharedRepresentation.random(
+            n=budget(2000, 20_000), d=2, k=1, design=design, rng=rng
         )
-        rows += [
-            ("late rounds", f"k = {k}", m / k, share, 1.0 - k / m)
-            for share in -np.expm1(late) / step
-        ]
-    columns = ["panel", "series", "x", "y", "predicted"]
-    points = pd.DataFrame(rows, columns=columns).assign(
-        xlabel="$m/k$", ylabel=r"gain per round over $\eta\sigma_{\min}^2$"
-    )
-    yield from kept
-    yield from limits
-    yield Curve(points)
-    yield from _small_dimension(budget(2000, 20_000), rng)
+        trace = algorithms.fedrep(truth, m=4, rounds=12, step_size=0.25, start=0.01, rng=rng)
+        ratios = trace["distance"][1:] / trace["distance"][:-1]
+        yield Fact(f"factor of a round, {design} x", float(np.median(ratios)), setting={"d": 2})
+        if design == "gaussian":
+            limit = float(limiting_contraction(truth, step_size=0.25, m=4))
+            yield Fact("limit for normal x", limit, setting={"d": 2})
 
 
-def _total(rng, runs, cell):
-    """Return the fewest samples; m is tried from k + 1 to some multiples of k d/n."""
-    k, unit = cell["k"], cell["k"] * cell["d"] / cell["n"]
-    rounds = math.ceil(100 * cell["condition"] ** 2)
-    return fewest_samples(
-        rng, runs, 7, lambda multiple: max(k + 1, round(multiple * unit)), rounds, **cell
-    )
-
-
-def _exact(x, y, power, name):
+def exponent(x, y, power, name):
     """Compare the exponent of exact numbers, which the upper half of them may change a little."""
     lx, ly = np.log(x), np.log(y)
     whole, upper = (float(np.polyfit(lx[i:], ly[i:], 1)[0]) for i in (0, len(lx) // 2))
     return Condition(
-        abs(whole - power) + abs(whole - upper) <= 0.1,
-        whole,
-        power,
-        quantity="exponent",
+        abs(whole - power) + abs(whole - upper) <= 0.1, whole, power, quantity="exponent",
         name=f"{name}, from (11)",
         setting={"x": np.asarray(x).tolist(), "samples": np.asarray(y).tolist()},
-    )
+    )  # fmt: skip
 
 
 @statement(
@@ -152,43 +117,47 @@ def eq12(budget, rng, *, kappa_power=4.0, rank_power=2.0, start_power=None, both
 
     A client serves in r T of T rounds, so that r drops out where (12) has 1/r.
     """
-    d, n, eps = 10.0**9, 20.0, 1e-6
+    d, n, total = 10.0**9, 20.0, total_samples_of_theorem1
     kappas, ranks = np.array([2.0, 4.0, 8.0, 16.0, 32.0]), np.array([1.0, 2.0, 4.0, 8.0])
     ratios, tolerances = np.geomspace(1e7, 1e10, 5), np.array([1e-2, 1e-4, 1e-8, 1e-16])
-    samples = total_samples_of_theorem1(eps, d, 2.0, n, condition=kappas)
-    yield _exact(kappas, samples, kappa_power, "kappa")
-    yield _exact(ranks, total_samples_of_theorem1(eps, d, ranks, n), rank_power, "k")
-    yield _exact(ratios, total_samples_of_theorem1(eps, ratios, 2.0, n), 1.0, "d/(rn)")
-    samples = total_samples_of_theorem1(tolerances, d, 2.0, n)
-    yield _exact(-np.log(tolerances), samples, 1.0, "log(1/eps)")
+    for x, samples, power, name in (
+        (kappas, total(1e-6, d, 2.0, n, condition=kappas), kappa_power, "kappa"),
+        (ranks, total(1e-6, d, ranks, n), rank_power, "k"),
+        (ratios, total(1e-6, ratios, 2.0, n), 1.0, "d/(rn)"),
+        (-np.log(tolerances), total(tolerances, d, 2.0, n), 1.0, "log(1/eps)"),
+    ):
+        yield exponent(x, samples, power, name)
     kappa, start = Fraction(2) ** 20, Fraction(3, 4)
     found = over_claimed(kappa, start, math.ceil(kappa_power), math.ceil(start_power or 0))
-    yield Cases(
-        [(found, Fraction(10**6), {"kappa": int(kappa), "E0": float(start)})],
-        name="no constant up to 10^6 will do",
-        quantity="samples by (11) over those claimed",
-        measured_is=LOWER,
-    )
+    at = {"kappa": int(kappa), "E0": float(start)}
+    large = [("no constant up to 10^6 will do", at_most(found, Fraction(10**6)), at)]
+    quantity = "samples by (11) over those claimed"
+    yield from measured(large, quantity=quantity, measured_is=LOWER).values()
     runs = budget(3, 20, 20)
     centre = {"d": 2000, "n": 20, "k": 2, "condition": 1.0, "start": 0.5}
     conditions = budget((1.0, 2.0, 4.0), (1.0, 2.0, 4.0, 8.0))
-    for name, x, settings, power in (
-        ("kappa", conditions, [{"condition": x} for x in conditions], kappa_power),
-        ("k", ranks[1:], [{"k": int(k)} for k in ranks[1:]], rank_power),
+
+    def fewest(**changed):
+        """Return the fewest samples; m is tried from k + 1 to some multiples of k d/n."""
+        cell = centre | changed
+        k, rounds = cell["k"], math.ceil(100 * cell["condition"] ** 2)
+        unit = k * cell["d"] / cell["n"]
+        return fewest_samples(
+            rng, runs, 7, lambda multiple: max(k + 1, round(multiple * unit)), rounds, **cell
+        )
+
+    for name, sizes, totals, power in (
+        ("kappa", conditions, [fewest(condition=x) for x in conditions], kappa_power),
+        ("k", ranks[1:], [fewest(k=int(k)) for k in ranks[1:]], rank_power),
     ):
         yield Exponent(
-            x,
-            [_total(rng, runs, centre | setting) for setting in settings],
-            along=name,
-            of="fewest samples per client",
-            name=f"{name}, measured",
-            setting=centre,
-            **{"equals" if both_sides else "at_most": power},
-        )
+            sizes, totals, along=name, of="fewest samples per client", name=f"{name}, measured",
+            setting=centre, **{"equals" if both_sides else "at_most": power},
+        )  # fmt: skip
     if start_power is not None:
         starts = 1.0 - np.geomspace(1e-1, 1e-4, 5)
-        samples = total_samples_of_theorem1(1e-6, 1e6, 2.0, n, initial_distance=starts)
-        yield _exact(1.0 / (1.0 - starts**2), samples, start_power, "1/E0")
+        samples = total(1e-6, 1e6, 2.0, n, initial_distance=starts)
+        yield exponent(1.0 / (1.0 - starts**2), samples, start_power, "1/E0")
 
 
 eq12.corrected(

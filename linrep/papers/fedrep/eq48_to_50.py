@@ -1,16 +1,15 @@
 """(48) to (50) and the last displays of Lemma 5's proof: sums, nets, and what is conditioned on."""
 
-from __future__ import annotations
-
-from fractions import Fraction
+from fractions import Fraction as Q
 from itertools import product
 
 import numpy as np
 
-from linrep.claims import Cases, everywhere, proved, statement
+from linrep.claims import everywhere, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import by_name, misprinted, read_as, sensing
+from linrep.claims.laws import Region, at_most, lines, measured
+from linrep.papers.fedrep import model
 from linrep.papers.fedrep.counterexamples.lemma5_eq50 import matrix
 
 
@@ -26,34 +25,30 @@ from linrep.papers.fedrep.counterexamples.lemma5_eq50 import matrix
 )
 def eq48(budget, rng, *, share=1.0):
     """Compare both displays with the operators; the first is printed in two ways."""
-    found = by_name(_sums(budget, rng, share))
     inside, beyond = "printed, Q inside the sum, rn > 1", "printed, i from 1 to n, r < 1"
-    for name, place, form, printed in (
-        ("(48), first line", "second line of (48)", "Q outside the sum", inside),
-        ("(49)", "(50)", "sums to rn", beyond),
-    ):
-        item = misprinted({key: found[key] for key in (form, printed)}, place, name=name)
-        yield proved(item, but=[printed])
+    found = model.displays(sums(budget, rng, share, inside, beyond), but=[inside, beyond])
+    yield model.misprinted(
+        found["Q outside the sum"], found[inside], "second line of (48)", name="(48), first line"
+    )
+    yield model.misprinted(found["sums to rn"], found[beyond], "(50)", name="(49)")
 
 
-def _sums(budget, rng, share):
+def sums(budget, rng, share, inside, beyond):
+    """Yield how far each form of both displays is from the operators."""
     for rn, n, m, d, k in ((1, 3, 2, 3, 1), (3, 7, 4, 5, 2), (2, 4, 1, 6, 4), (6, 8, 9, 4, 4)):
-        where = {"rn": rn, "n": n, "m": m, "d": d, "k": k}
+        at = {"rn": rn, "n": n, "m": m, "d": d, "k": k}
         for _ in range(budget(2, 10, 50)):
-            X, Q = rng.standard_normal((rn, m, d)), rng.standard_normal((rn, d))
-            W, A = rng.standard_normal((rn, k)), sensing(X)
-            error = (A.T @ (A @ Q.ravel())).reshape(rn, d) / m - Q
-            terms = np.einsum("ijd,id,ije->ije", X, Q, X)  # <x_ij, q_i> x_ij
-            yield "Q outside the sum", relative(share * terms.sum(axis=1) / m - Q, error), where
+            X, L = rng.standard_normal((rn, m, d)), rng.standard_normal((rn, d))  # L is Q
+            W, A = rng.standard_normal((rn, k)), model.sensing(X)
+            error = (A.T @ (A @ L.ravel())).reshape(rn, d) / m - L
+            terms = np.einsum("ijd,id,ije->ije", X, L, X)  # <x_ij, q_i> x_ij
+            yield "Q outside the sum", relative(share * terms.sum(axis=1) / m - L, error), at
             if rn > 1:
-                inside = terms.sum(axis=1) / m - rn * Q
-                yield "printed, Q inside the sum, rn > 1", relative(inside, error), where
-            summed = sum(
-                np.outer(share * terms[i, j] - Q[i], W[i]) for i in range(rn) for j in range(m)
-            )
-            yield "sums to rn", relative(summed / (rn * m), error.T @ W / rn), where
-            # Q and W have rn rows: there are none of the clients left over.
-            yield "printed, i from 1 to n, r < 1", np.inf, where
+                yield inside, relative(terms.sum(axis=1) / m - rn * L, error), at
+            each = product(range(rn), range(m))
+            summed = sum(np.outer(share * terms[i, j] - L[i], W[i]) for i, j in each)
+            yield "sums to rn", relative(summed / (rn * m), error.T @ W / rn), at
+            yield beyond, np.inf, at  # Q and W have no rows of clients that do not take part
 
 
 def net(d, rng=None):
@@ -77,26 +72,29 @@ def net(d, rng=None):
 )
 def eq50(budget, rng, *, power=2, factor=2):
     """Compare one client and sample in whole numbers, and random matrices on nets of circles."""
-    # The matrix is 3; of R^1 the only quarter-net is {1, -1}.
-    x, q, w = 2, 1, 1
-    value = abs(matrix(x, q, w))
-    exact = [(value**power, factor * value, {"x": x, "q": q, "w": w})]
-    yield Cases(exact, name="d = k = rn = m = 1", strength=PROVED)
-    sizes = [
-        (value**power, factor * value, {"x": x, "q": str(q), "w": 1})
-        for x, q in ((10**20, 1), (10**20, Fraction(1, 10**60)))
-        for value in [abs(matrix(x, q, 1))]
-    ]
-    yield Cases(sizes, name="of any size", strength=PROVED)
-    cases = []
-    for _ in range(budget(200, 2000)):
-        d, k = (int(size) for size in rng.integers(1, 3, 2))
-        # From parallel rows, whose maximum a net can miss, to independent ones.
-        M = np.outer(rng.standard_normal(d), rng.standard_normal(k))
-        M += rng.choice([0.0, 1.0]) * rng.standard_normal((d, k))
-        largest = float((net(d, rng) @ M @ net(k, rng).T).max())
-        cases.append((float(np.linalg.norm(M, 2)) ** power, factor * largest, {"M": M.tolist()}))
-    yield Cases(cases, name="nets of circles", strength=PROVED if power == 1 else "")
+
+    def exact():
+        # The matrix is a number, of R^1 the only quarter-net is {1, -1}.
+        for name, x, q in (
+            ("d = k = rn = m = 1", 2, 1),
+            ("of any size", 10**20, 1),
+            ("of any size", 10**20, Q(1, 10**60)),
+        ):
+            value = abs(matrix(x, q, 1))
+            yield name, at_most(value**power, factor * value), {"x": x, "q": str(q), "w": 1}
+
+    def circles():
+        for _ in range(budget(200, 2000)):
+            d, k = (int(size) for size in rng.integers(1, 3, 2))
+            # From parallel rows, whose maximum a net can miss, to independent ones.
+            M = np.outer(rng.standard_normal(d), rng.standard_normal(k))
+            M += rng.choice([0.0, 1.0]) * rng.standard_normal((d, k))
+            bound = factor * float((net(d, rng) @ M @ net(k, rng).T).max())
+            relation = at_most(float(np.linalg.norm(M, 2)) ** power, bound)
+            yield "nets of circles", relation, {"M": M.tolist()}
+
+    yield from measured(exact(), strength=PROVED).values()
+    yield from measured(circles(), strength=PROVED if power == 1 else "").values()
 
 
 eq50.corrected(
@@ -116,43 +114,35 @@ eq50.corrected(
     r"P(A \mid \mathcal E^c) \le e^{-110 d} \implies P(A) \le e^{-110 d} + P(\mathcal E^c)",
     plain="P(A), which the proof needs, is at most P(A | not E) + P(not E); what is printed there, "
     "P(A | not E), is so for all events.",
-    negative_control={"slack": Fraction(-1, 10)},
+    negative_control={"slack": Q(-1, 10)},
 )
-def conditioning(budget, rng, *, given=("complement", "event"), slack=Fraction(0)):
+def conditioning(budget, rng, *, given=("complement", "event"), slack=Q(0)):
     """Enumerate probabilities of A and E in tenths: P(A) <= P(A | .) + P(complement of E).
 
     The printed inequality has P(A | .) on its left; the proof needs P(A), Lemma 5's own event.
     """
+
+    def tenths():
+        for parts in product((Q(tenth, 10) for tenth in range(11)), repeat=3):
+            inside, outside, rest = parts  # A and E, A without E, E without A
+            event, A = inside + rest, inside + outside
+            at = {"P(A and E)": str(inside), "P(A)": str(A), "P(E)": str(event)}
+            for name, both, size in (("event", inside, event), ("complement", outside, 1 - event)):
+                if size > 0 and sum(parts) <= 1:
+                    share, bound = both / size, both / size + 1 - event + slack
+                    yield name, at_most(A, bound), at
+                    if name == "complement":
+                        yield "as printed", at_most(share, bound), at
+
+    found = measured(tenths(), strength=PROVED, quantity="P(A)")
     if len(given) > 1:
-        printed = _tenths("complement", slack, printed=True)
-        yield Cases(printed, name="as printed", quantity="P(A | complement of E)", strength=PROVED)
-    yield read_as(
-        [
-            Cases(_tenths(which, slack), name=which, quantity="P(A)", strength=PROVED)
-            for which in given
-        ],
+        yield found["as printed"]
+    yield model.read_as(
+        [found[which] for which in given],
         name="what it leaves of P(A), given",
         phrase="P(... | complement of E)",
         printed_elsewhere={"event": "the display before, with 9^(d+k)"},
     )
-
-
-def _tenths(given, slack, *, printed=False):
-    """Return P(A), or P(A | .), and its bound for all A and E whose probabilities are tenths."""
-    tenth = Fraction(1, 10)
-    cases = []
-    for inside, outside, rest in product(range(11), repeat=3):  # A and E, A without E, E without A
-        if inside + outside + rest > 10:
-            continue
-        event = tenth * (inside + rest)
-        both, size = (inside, event) if given == "event" else (outside, 1 - event)
-        if size == 0:
-            continue
-        share = tenth * both / size
-        left = share if printed else tenth * (inside + outside)
-        where = {"P(A and E)": str(tenth * inside), "P(A)": str(tenth * (inside + outside))}
-        cases.append((left, share + 1 - event + slack, {**where, "P(E)": str(event)}))
-    return cases
 
 
 conditioning.corrected(
@@ -166,13 +156,10 @@ conditioning.corrected(
 )
 
 
-def _exact(power):
-    """Return a rational power as `flint.arb` takes it."""
-    from flint import fmpq
-
-    value = Fraction(power)
-    whole = value.denominator == 1
-    return int(value) if whole else fmpq(value.numerator, value.denominator)
+@lines("fedrep.lemma5.events", Region(q=(0, Q(1, 2))), steps=["q + q^10 <= 1"])
+def two_events(q):
+    """Sum the two events of one client, over q^111."""
+    return {"q + q^10 <= 1": at_most(q + q**10, 1)}
 
 
 @statement(
@@ -188,13 +175,23 @@ def events(budget, rng, *, cost=1):
     """Prove both with q = exp(-k^2 log(rn)), at most 1/2; `cost` is what each exponent loses."""
     yield everywhere(
         # 121 k^3 - 112 k^2 + cost k^2 >= (9 + cost) k^2; divided by q^(112 - cost)
-        lambda q: q ** _exact(cost) + q ** _exact(9 + cost),
+        lambda q: q ** rational(cost) + q ** rational(9 + cost),
         lambda q: 1 + 0 * q,
-        {"q": (Fraction(0), Fraction(1, 2))},
+        {"q": (0, Q(1, 2))},
         name="two events of one client",
     )
-    cases = [
-        (Fraction(rn), Fraction(rn) ** (cost * k**2), {"rn": rn, "k": k})
-        for rn, k in product((2, 3, 10, 1000), (1, 2, 3))
-    ]
-    yield Cases(cases, name="all clients", quantity="rn", strength=PROVED)
+    sizes = product((2, 3, 10, 1000), (1, 2, 3))
+    found = (
+        ("all clients", at_most(Q(rn), Q(rn) ** (cost * k**2)), {"rn": rn, "k": k})
+        for rn, k in sizes
+    )
+    yield from measured(found, strength=PROVED, quantity="rn").values()
+
+
+def rational(value):
+    """Return a rational number as `flint.arb` takes it as a power."""
+    from flint import fmpq
+
+    value = Q(value)
+    whole = value.denominator == 1
+    return int(value) if whole else fmpq(value.numerator, value.denominator)

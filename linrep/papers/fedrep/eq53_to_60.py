@@ -1,54 +1,42 @@
 """(53) to (60), in the proof of Lemma 6: what becomes of the part outside span(B*)."""
 
-from __future__ import annotations
-
 import numpy as np
+from numpy.linalg import norm
 from scipy.linalg import null_space
 
 from linrep.claims import everywhere, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import (
-    DESIGNS,
-    batch_of,
-    derived,
-    exact_heads,
-    instance,
-    moments,
-    read_as,
-)
+from linrep.claims.laws import law
+from linrep.papers.fedrep import model
 from linrep.problems.subspace import distance
 
 
-@statement(
+@law(
     "fedrep.eq53_60",
-    place="(53)-(58), (60), in the proof of Lemma 6",
-    latex=r"\hat B_\perp^{*\top}\bar B^{t+1} = \hat B_\perp^{*\top}\hat B^t\big(I -"
+    "(53)-(58), (60), in the proof of Lemma 6",
+    r"\hat B_\perp^{*\top}\bar B^{t+1} = \hat B_\perp^{*\top}\hat B^t\big(I -"
     r"\tfrac{\eta}{rn}W^\top W\big) - \tfrac{\eta}{rn}\hat B_\perp^{*\top}\big(\tfrac1m"
     r"\mathcal A^\dagger\mathcal A(Q) - Q\big)^\top W, \quad \mathrm{dist}_{t+1} \le A_1 + A_2,"
     r"\ A_1 \le \mathrm{dist}_t\big\|I - \tfrac{\eta}{rn}W^\top W\big\|_2\|R^{-1}\|_2",
-    plain="The next distance is at most that of the step at fixed heads plus an error, times "
-    "|R^-1|.",
+    over=model.Drawn(1e-9),
+    wrong={"sign": 1.0},
     stronger={"sign": 0, "bound": -1},
-    negative_control={"sign": 1.0},
 )
 def eq53_60(budget, rng, *, sign=-1.0, bound=1.0):
-    """Compare lhs and rhs on rounds of any size; signs of the error, and any heads as well."""
-    yield from derived(_rows(budget, rng, sign, bound), 1e-9)
-
-
-def _rows(budget, rng, sign, bound):
+    """The next distance is at most that of the step at fixed heads plus an error, times |R^-1|."""
     for n, m, d, k in ((1, 3, 2, 1), (4, 6, 7, 2), (6, 2, 9, 3), (8, 20, 6, 4), (3, 1, 5, 2)):
         for _ in range(budget(4, 20, 100)):
-            design = DESIGNS[rng.integers(len(DESIGNS))]
-            truth, B = instance(n, d, k, rng, design=design)
-            X, y = batch_of(truth, m, rng)
+            design = model.DESIGNS[rng.integers(len(model.DESIGNS))]
+            truth, B = model.instance(n, d, k, rng, design=design)
+            X, y = model.batch_of(truth, m, rng)
             # The displays are about any heads; the exact ones are those of the algorithm.
-            W = exact_heads(X, y, B) if rng.random() < 0.5 else rng.standard_normal((n, k))
+            exact = rng.random() < 0.5
+            W = model.exact_heads(X, y, B) if exact else rng.standard_normal((n, k))
             eta = 10.0 ** rng.uniform(-2.0, 0.5)
-            where = {"n": n, "m": m, "d": d, "k": k, "design": design, "eta": eta}
+            at = {"n": n, "m": m, "d": d, "k": k, "design": design, "eta": eta}
             Q = W @ B.T - truth.W @ truth.B.T
-            S = np.einsum("ide,ie->id", moments(X), Q)
+            S = np.einsum("ide,ie->id", model.moments(X), Q)
             new, outside = B - eta / n * S.T @ W, null_space(truth.B.T).T
             R = np.linalg.qr(new)[1]
             if np.linalg.cond(R) > 1e6:
@@ -56,24 +44,23 @@ def _rows(budget, rng, sign, bound):
             inverse = np.linalg.inv(R)
             error = sign * eta / n * (S - Q).T @ W
             shrunk = np.eye(k) - eta / n * W.T @ W
-            scale = 1.0 + eta * np.abs(S).max() * np.abs(W).max() + eta * np.abs(W).max() ** 2
-            yield "(53)", relative(B - eta / n * Q.T @ W + error, new, scale), where
             step = outside @ B @ shrunk + outside @ error
-            yield "(54)", relative(step, outside @ new, scale), where
-            size, far = np.linalg.norm(inverse, 2), distance(B, truth.B)
-            frame = outside @ (new @ inverse)
-            yield "(55)", relative(step @ inverse, frame, scale * size), where
+            largest = np.abs(W).max()
+            scale = 1.0 + eta * np.abs(S).max() * largest + eta * largest**2
+            yield "(53)", relative(B - eta / n * Q.T @ W + error, new, scale), at
+            yield "(54)", relative(step, outside @ new, scale), at
+            size = norm(inverse, 2)
+            scale = scale * size
+            yield "(55)", relative(step @ inverse, outside @ (new @ inverse), scale), at
             after = distance(new, truth.B)
-            norm = np.linalg.norm(step @ inverse, 2)
-            yield "dist is the norm of (55)", relative(norm, after, scale * size), where
-            first = np.linalg.norm(outside @ B @ shrunk, 2) * size
-            second = np.linalg.norm(outside @ error, 2) * size
+            yield "dist is the norm of (55)", relative(norm(step @ inverse, 2), after, scale), at
+            first, second = (norm(outside @ M, 2) * size for M in (B @ shrunk, error))
             for name, left, right in (
                 ("(56)", after, first + second),
-                ("(58)", second, np.linalg.norm(error, 2) * size),
-                ("(60)", first, far * np.linalg.norm(shrunk, 2) * size),
+                ("(58)", second, norm(error, 2) * size),
+                ("(60)", first, distance(B, truth.B) * norm(shrunk, 2) * size),
             ):
-                yield name, float(left), float(bound * right + 1e-9 * scale * size), where
+                yield name, float(left), float(bound * right + 1e-9 * scale), at
 
 
 @statement(
@@ -92,17 +79,13 @@ def eq59(budget, rng, *, allowed=("d", "d and k^2 log(rn)")):
     left = {"d": other, "d and k^2 log(rn)": arb(0), "twice d": other - one}
     parts = [
         everywhere(
-            lambda probability=left[name]: probability,
-            lambda: arb(0),
-            {},
-            name=name,
-            quantity="probability that is not allowed",
-            strength=PROVED,
+            lambda probability=left[name]: probability, lambda: arb(0), {}, name=name,
+            quantity="probability that is not allowed", strength=PROVED,
             setting={"d": d, "k": k, "rn": rn},
         )
         for name in allowed
-    ]
-    yield read_as(
+    ]  # fmt: skip
+    yield model.read_as(
         parts,
         name="probability of (59)",
         phrase="with probability at least 1 - e^(-110d) by Lemma 5",

@@ -1,64 +1,41 @@
 """(85) and the displays before it: the arithmetic at the end of the proof of Lemma 6."""
 
-from __future__ import annotations
-
-from fractions import Fraction
+from fractions import Fraction as Q
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, statement
+from linrep.claims import Fact, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep.counterexamples.eq85 import right_half as right_half_of_85
-
-_GAINS = [Fraction(1, 4), Fraction(1, 5), Fraction(1, 10), Fraction(1, 1000)]
-_SHARES = [Fraction(step, 200) for step in range(41)]  # y/a from 0 to 1/5
+from linrep.claims.laws import Open, Region, at_most, lines, measured
+from linrep.papers.fedrep.counterexamples.eq85 import right_half as printed_half
 
 
-def _grid(lhs_rhs, limit):
-    """Return cases of an inequality in a and y, 0 <= y/a <= limit, computed as exact fractions."""
-    return [
-        (*lhs_rhs(a, share * a), {"a": str(a), "y": str(share * a)})
-        for a in _GAINS
-        for share in _SHARES
-        if share <= limit
-    ]
+@lines("fedrep.eq85.corrected", Region(
+    e=(Open(0), 1),  # E0/kappa^2
+    delta=lambda e, *, divisor=6: (0, 16 * e / (25 * divisor)),
+    a=(Open(0), Q(1, 4)),
+    y=lambda a, *, divisor=6: (0, a / divisor),
+))  # fmt: skip
+def end_of_proof(e, delta, a, y, *, divisor=6, errors=2, kept=Q(1, 2)):
+    """Lead from the hypothesis on deltabar to the contraction."""
+    share = delta / (1 - delta) ** 2
+    return {
+        "delta < 1/5": at_most(delta, Q(1, 5)),
+        "delta/(1 - delta)^2 < 25 delta/16": at_most(share, Q(25, 16) * delta),
+        "y <= a/divisor": at_most(share, e / divisor),
+        "(85), left half": at_most(1 - a + errors * y, 1 - 4 * y),
+        "conclusion": at_most((1 - a + 2 * y) ** 2, (1 - 4 * y) * (1 - kept * a)),
+    }
 
 
-def _excess(a, share, kept):
-    """Return the excess of the conclusion over a: (1 - a + 2y)^2 <= (1 - 4y)(1 - kept a)."""
-    return 2 * (2 * share - 1) + 4 * share + kept + a * ((2 * share - 1) ** 2 - 4 * kept * share)
-
-
-def _conclusion(limit, kept):
-    """Return cases of the conclusion; its excess is convex in y/a and linear in a.
-
-    So the corners of the box 0 < a <= 1/4, 0 <= y/a <= limit decide for all of it. At a = 0, the
-    excess is taken after division by a.
-    """
-    return [
-        (_excess(a, share, kept), 0, {"a": str(a), "y/a": str(share)})
-        for a in (Fraction(0), Fraction(1, 4))
-        for share in (Fraction(0), limit)
-    ]
-
-
-def _of_delta(limit):
-    """Return cases of what (85) needs of delta < limit E0/kappa^2, by e = E0/kappa^2 in (0, 1]."""
-    below, ratio = [], []
-    for step in range(1, 101):
-        e = Fraction(step, 100)
-        delta = limit * e
-        where = {"E0/kappa^2": str(e)}
-        below.append((delta, Fraction(1, 5), where))
-        # delta <= 1/5 makes 1/(1 - delta)^2 at most 25/16; both ends of the chain are compared.
-        ratio.append((delta / (1 - delta) ** 2, Fraction(25, 16) * delta, where))
-    return below, ratio
-
-
-def _largest_share():
-    """Return the largest y/a at which the conclusion holds for all a <= 1/4."""
-    # At a = 1/4 the excess is share^2 + 13/2 share - 5/4.
-    return (3.0 * np.sqrt(21.0) - 13.0) / 4.0
+@lines("fedrep.eq85.corrected", Region(
+    delta=lambda *, divisor=6: (0, Q(16, 25) / divisor), a=(Open(0), Q(1, 4))
+))  # fmt: skip
+def from_hypothesis(delta, a, *, kept=Q(1, 2)):
+    """Take the largest y that the hypothesis leaves, E0/kappa^2 being 1."""
+    y = a * delta / (1 - delta) ** 2
+    whole = at_most((1 - a + 2 * y) ** 2, (1 - 4 * y) * (1 - kept * a))
+    return {"conclusion from the hypothesis": whole}
 
 
 @statement(
@@ -71,31 +48,28 @@ def _largest_share():
     "Lemma 6, is true.",
     negative_control={"divisor": 4},
 )
-def eq85(budget, rng, *, divisor=5, errors=1, right_half=True, kept=Fraction(1, 2)):
-    """Evaluate each step in exact fractions, a in (0, 1/4], y/a from 0 to 1/divisor.
+def eq85(budget, rng, *, divisor=5, errors=1, right_half=True, kept=Q(1, 2)):
+    """Compare each step in fractions; solvers are asked for the corrected constants.
 
     The left half of (85) has `errors` times y, and the right half can be left out.
     """
-    limit = Fraction(1, divisor)
-    delta = Fraction(16, 25) * limit
-    below, ratio = _of_delta(delta)
-    yield Cases(below, name="delta < 1/5", strength=PROVED)
-    yield Cases(ratio, name="delta/(1 - delta)^2 < 25 delta/16", strength=PROVED)
-    halves = {"(85), left half": lambda a, y: (1 - a + errors * y, 1 - 4 * y)}
+    yield end_of_proof.measure(divisor=divisor, errors=errors, kept=kept)
+    yield from_hypothesis.measure(divisor=divisor, kept=kept)
     if right_half:
-        halves["(85), right half"] = right_half_of_85
-    for name, lhs_rhs in halves.items():
-        yield Cases(_grid(lhs_rhs, limit), name=name, strength=PROVED)
-    left = delta / (1 - delta) ** 2  # the largest y/a, at E0/kappa^2 = 1
-    for name, share in ((f"y <= a/{divisor}", limit), ("the hypothesis", left)):
-        yield Cases(
-            _conclusion(share, kept),
-            name=f"conclusion from {name}",
-            quantity="excess",
-            strength=PROVED,
+        found = (
+            (
+                "(85), right half",
+                at_most(*printed_half(a, share * a)),
+                {"a": str(a), "y/a": str(share)},
+            )
+            for a in (Q(1, 4), Q(1, 1000))
+            for share in (Q(0), Q(1, 100), Q(1, 5))
         )
-    yield Fact("largest y/a that the hypothesis leaves", float(left))
-    yield Fact("largest y/a with which the conclusion holds", _largest_share())
+        yield from measured(found, strength=PROVED).values()
+    delta = Q(16, 25) / divisor
+    yield Fact("largest y/a that the hypothesis leaves", float(delta / (1 - delta) ** 2))
+    # At a = 1/4 the conclusion is share^2 + 13/2 share <= 5/4.
+    yield Fact("largest y/a with which the conclusion holds", (3.0 * np.sqrt(21.0) - 13.0) / 4.0)
 
 
 eq85.corrected(

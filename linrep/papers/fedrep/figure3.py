@@ -12,8 +12,8 @@ import linrep as lr
 from linrep.algorithms.step_sizes import theorem_step_size
 from linrep.claims import Curve, Fact, Paired, statement
 from linrep.claims.tables import draw_seeds
-from linrep.papers.fedrep._common import DIVERSE
 from linrep.papers.fedrep._figures import arrival, before, draw_problem, round_table
+from linrep.papers.fedrep.model import DIVERSE
 from linrep.papers.fedrep.settings import (
     CONVENTIONS,
     METHODS,

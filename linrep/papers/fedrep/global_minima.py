@@ -1,7 +1,5 @@
 """Section 4.2, below (9): which pairs are global minima, and what data say about B*."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 
@@ -11,7 +9,7 @@ import linrep as lr
 from linrep.claims import Cases, Identity, Readings, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import SUB_GAUSSIAN, instance
+from linrep.claims.laws import at_most, measured
 from linrep.papers.fedrep.counterexamples.global_minima import (
     inverse,
     loss,
@@ -19,11 +17,12 @@ from linrep.papers.fedrep.counterexamples.global_minima import (
     times,
     transposed,
 )
+from linrep.papers.fedrep.model import SUB_GAUSSIAN, displays, instance
 from linrep.problems.subspace import distance, random_frame
 
 #: Heads of norm sqrt(2), of two clients and of three; B* is the first two columns of I.
-_HEADS = (((1, 1), (1, -1)), ((1, 1), (1, -1), (-1, 1)))
-_CHANGES = (((1, 1), (0, 1)), ((2, 1), (1, 1)), ((0, -3), (1, 2)), ((1, 0), (0, 1)))
+HEADS = (((1, 1), (1, -1)), ((1, 1), (1, -1), (-1, 1)))
+CHANGES = (((1, 1), (0, 1)), ((2, 1), (1, 1)), ((0, -3), (1, 2)), ((1, 0), (0, 1)))
 
 
 @statement(
@@ -36,41 +35,37 @@ _CHANGES = (((1, 1), (0, 1)), ((2, 1), (1, 1)), ((0, -3), (1, 2)), ((1, 0), (0, 
 )
 def global_minima(budget, rng, *, pair="printed", excess=0):
     """Compute the loss of the pairs in fractions, for two clients and three, and four Q."""
-    cases: dict[str, list] = {}
-    B = [[Fraction(i == j) for j in range(2)] for i in range(3)]
-    for heads, change in product(_HEADS, _CHANGES):
-        W, Q = ([[Fraction(x) for x in row] for row in matrix] for matrix in (heads, change))
-        found = losses(W, B, Q)
-        if pair != "printed":
-            models = times(times(W, inverse(Q)), transposed(times(B, transposed(Q))))
-            found = {"W* Q^-1": loss(models, times(W, transposed(B)))}
-        where = {"W": [list(row) for row in heads], "Q": [list(row) for row in change]}
-        for name, value in found.items():
-            case = (value + excess * Fraction(1, 2), Fraction(0), where)
-            cases.setdefault(name, []).append(case)
-    parts = [
-        Cases(found, name=name, quantity="loss", strength=PROVED) for name, found in cases.items()
-    ]
+
+    def exact():
+        B = [[Fraction(i == j) for j in range(2)] for i in range(3)]
+        for matrices in product(HEADS, CHANGES):
+            W, Q = ([[Fraction(x) for x in row] for row in matrix] for matrix in matrices)
+            found = losses(W, B, Q)
+            if pair != "printed":
+                models = times(times(W, inverse(Q)), transposed(times(B, transposed(Q))))
+                found = {"W* Q^-1": loss(models, times(W, transposed(B)))}
+            at = {"W": [list(map(int, row)) for row in W], "Q": [list(map(int, row)) for row in Q]}
+            for name, value in found.items():
+                yield name, at_most(value + excess * Fraction(1, 2), Fraction(0)), at
+
+    def factorizations():
+        for _ in range(budget(20, 100)):
+            k = int(rng.integers(1, 5))
+            truth, _ = instance(int(rng.integers(k, 9)), int(rng.integers(k, 12)), k, rng)
+            left, values, right = np.linalg.svd(truth.theta, full_matrices=False)
+            turn = random_frame(k, k, rng)
+            W, B = left[:, :k] * values[:k] @ turn, right[:k].T @ turn
+            Q = B.T @ truth.B
+            error = max(relative(W @ Q, truth.W), relative(truth.B @ Q.T, B))
+            at = {"n": truth.n, "d": truth.d, "k": k}
+            yield "there are no others", error / (values[0] / values[k - 1]), at
+
+    parts = list(measured(exact(), quantity="loss", strength=PROVED).values())
     if pair == "printed":
         yield Readings(parts, name="(Q^-1 W*, B* Q')", phrase="(Q^-1 W*, B* Q')")
-        return
-    yield from parts
-    yield Identity(_only(budget, rng), 1e-9, name="there are no others", strength=PROVED)
-
-
-def _only(budget, rng):
-    """Return how far pairs of loss 0 are from (W* Q^-1, B* Q') with Q = B'B*, and W* of rank k."""
-    found = []
-    for _ in range(budget(20, 100)):
-        k = int(rng.integers(1, 5))
-        truth, _ = instance(int(rng.integers(k, 9)), int(rng.integers(k, 12)), k, rng)
-        left, values, right = np.linalg.svd(truth.theta, full_matrices=False)
-        turn = random_frame(k, k, rng)
-        W, B = left[:, :k] * values[:k] @ turn, right[:k].T @ turn  # a factorization
-        Q = B.T @ truth.B
-        error = max(relative(W @ Q, truth.W), relative(truth.B @ Q.T, B))
-        found.append((error / (values[0] / values[k - 1]), {"n": truth.n, "d": truth.d, "k": k}))
-    return found
+    else:
+        yield from parts
+        yield from displays(factorizations(), 1e-9).values()
 
 
 global_minima.corrected(
@@ -94,39 +89,32 @@ global_minima.corrected(
 def needed(budget, rng, *, missing=1):
     """Build another B* of the same data; or let rounds have fewer participants than k."""
     same, ends = [], []
-    for n, d, k in ((1, 4, 2), (6, 9, 3), (5, 8, 4), (3, 2, 1)):
-        if k == 1 and missing:
-            continue
+    for n, d, k in ((1, 4, 2), (6, 9, 3), (5, 8, 4), *[(3, 2, 1)] * (not missing)):
         for _ in range(budget(3, 20)):
             truth, _ = instance(max(n, k), d, k, rng)
             basis = random_frame(k, k, rng)
             kept = basis[:, : k - missing]
             W = truth.W[:n] @ kept @ kept.T  # heads that span fewer dimensions
-            rest = np.linalg.qr(np.hstack([truth.B, rng.standard_normal((d, 1))]))[0][:, -1]
             other = truth.B @ basis
-            other[:, -1] = rest  # orthogonal to B*
+            # Its last column is orthogonal to B*.
+            columns = np.hstack([truth.B, rng.standard_normal((d, 1))])
+            other[:, -1] = np.linalg.qr(columns)[0][:, -1]
             theta = W @ basis @ other.T  # the other truth's, with heads in its own coordinates
             error = max(relative(theta, W @ truth.B.T), abs(1.0 - distance(other, truth.B)))
             same.append((error, {"n": n, "d": d, "k": k}))
-    for rounds_of, seed in (((10, 2), 0), ((12, 3), 1)):
-        n, k = rounds_of
+    for (n, k), seed in (((10, 2), 0), ((12, 3), 1)):
         truth = lr.SharedRepresentation.random(n=n, d=10, k=k, rng=seed)
         trace = lr.fedrep(
             truth, m=40, rounds=3000, participation=1.0 / n, start=0.5, batches="gram",
             step_size=0.25 / k, tolerance=1e-6, rng=seed,
         )  # fmt: skip
         ends.append((1e-3, float(trace["distance"][-1]), {"n": n, "k": k, "rn": 1}))
-    yield Readings(
-        [
-            Identity(
-                same,
-                1e-10,
-                name="heads of all clients",
-                strength=PROVED,
-                quantity="deviation of the data, or of the distance from 1",
-            ),
-            Cases(ends, name="heads of each round, rn < k", quantity="distance not reached"),
-        ],
-        name="who does not span R^k",
-        phrase="if we do not have client solutions that span R^k",
-    )
+    parts = [
+        Identity(
+            same, 1e-10, name="heads of all clients", strength=PROVED,
+            quantity="deviation of the data, or of the distance from 1",
+        ),
+        Cases(ends, name="heads of each round, rn < k", quantity="distance not reached"),
+    ]  # fmt: skip
+    phrase = "if we do not have client solutions that span R^k"
+    yield Readings(parts, name="who does not span R^k", phrase=phrase)

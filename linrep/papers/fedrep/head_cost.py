@@ -1,13 +1,23 @@
 """Section 4.1: what it costs to solve for a head."""
 
-from __future__ import annotations
-
+import math
+import operator
+from functools import reduce
 from itertools import product
 
-from linrep.claims import Cases, Fact, Readings, statement
+from linrep.claims import Readings, statement
 from linrep.claims.evidence import PROVED
+from linrep.claims.laws import at_most, measured
 
-_FACTOR = 4  # an O(.) that holds for all sizes
+FACTOR = 4  # an O(.) that holds for all sizes
+
+
+def _counted(operation):
+    def method(*numbers):
+        Counted.operations += 1
+        return Counted(operation(*(number.value for number in numbers)))
+
+    return method
 
 
 class Counted:
@@ -18,32 +28,13 @@ class Counted:
     def __init__(self, value):
         self.value = value
 
-    def _new(self, value):
-        Counted.operations += 1
-        return Counted(value)
-
-    def __add__(self, other):
-        return self._new(self.value + other.value)
-
-    def __sub__(self, other):
-        return self._new(self.value - other.value)
-
-    def __mul__(self, other):
-        return self._new(self.value * other.value)
-
-    def __truediv__(self, other):
-        return self._new(self.value / other.value)
-
-    def root(self):
-        """Return the square root."""
-        return self._new(self.value**0.5)
+    __add__, __sub__ = _counted(operator.add), _counted(operator.sub)
+    __mul__, __truediv__ = _counted(operator.mul), _counted(operator.truediv)
+    root = _counted(math.sqrt)
 
 
 def _dot(one, other):
-    total = one[0] * other[0]
-    for a, b in zip(one[1:], other[1:], strict=True):
-        total = total + a * b
-    return total
+    return reduce(operator.add, map(operator.mul, one, other))
 
 
 def solve_head(Z, y):
@@ -100,24 +91,20 @@ def closed_form(m, k):
 )
 def heads_cost(budget, rng, *, power=2):
     """Count the operations of normal equations and Cholesky, with those of the features or not."""
-    given, whole = [], []
-    for m, k in product((1, 2, 5, 20, 60), budget((1, 2, 5), (1, 2, 5, 20))):
-        if m < k:
-            continue
-        allowed = _FACTOR * (m * k**power + k ** (power + 1))
-        given.append((count(m, k), allowed, {"m": m, "k": k}))
-        whole.append((count(m, k, d=10_000), allowed, {"m": m, "k": k, "d": 10_000}))
-    for m in (10**3, 10**6, 10**9):  # by the polynomial that the counts give
-        for k in (1, 10, m // 10, m):
-            allowed = _FACTOR * (m * k**power + k ** (power + 1))
-            given.append((closed_form(m, k), allowed, {"m": m, "k": k}))
-    yield Readings(
-        [
-            Cases(given, name="features given", quantity="operations", strength=PROVED),
-            Cases(whole, name="from samples and B", quantity="operations"),
-        ],
-        name="what is given",
-        phrase="solve for the optimal w directly in only O(mk^2 + k^3) operations",
-    )
-    yield Fact("operations with features given, m = 5, k = 2", count(5, 2))
-    yield Fact("operations with those of the features, d = 10", count(5, 2, d=10))
+
+    def counts():
+        pairs = product((1, 2, 5, 20, 60), budget((1, 2, 5), (1, 2, 5, 20)))
+        sizes = [(m, k) for m, k in pairs if m >= k]
+        # Of large ones by the polynomial that the counts give.
+        large = [(m, k) for m in (10**3, 10**6, 10**9) for k in (1, 10, m // 10, m)]
+        for m, k in sizes + large:
+            allowed, at = FACTOR * (m * k**power + k ** (power + 1)), {"m": m, "k": k}
+            given = closed_form(m, k) if (m, k) in large else count(m, k)
+            yield "features given", at_most(given, allowed), at
+            if (m, k) in sizes:
+                whole = at_most(count(m, k, d=10_000), allowed)
+                yield "from samples and B", whole, {**at, "d": 10_000}
+
+    given, whole = measured(counts(), quantity="operations", strength=PROVED).values()
+    phrase = "solve for the optimal w directly in only O(mk^2 + k^3) operations"
+    yield Readings([given, whole.underived()], name="what is given", phrase=phrase)

@@ -1,9 +1,8 @@
 """Lemmas 3 and 4: how near least-squares heads are to their means."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -13,8 +12,6 @@ from scipy.stats import norm
 from linrep.claims import (
     Cases,
     Exponent,
-    Fact,
-    Mean,
     Missing,
     Readings,
     Together,
@@ -24,73 +21,63 @@ from linrep.claims import (
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import LOWER, UPPER
 from linrep.claims.tables import cells
-from linrep.papers.fedrep._batches import gaussian_head_errors, least_squares, sphere_heads, tilt
-from linrep.papers.fedrep._common import ASSUMPTIONS, GAUSSIAN_ASSUMPTIONS, instance
-from linrep.papers.fedrep._concentration import (
+from linrep.papers.fedrep import model
+from linrep.papers.fedrep.concentration import (
     CLIENTS,
     RANKS,
     SHARP,
     constants,
     delta,
     in_m,
-    other_settings,
     sampled_sides,
 )
-from linrep.theory.expectations import least_squares_error
 
 
-def _norms(W, distance, angles):
+def norms(W, distance, angles="equal"):
     """Return ||Phi w_i*||^2 of all clients."""
-    Phi = tilt(W.shape[1], distance, angles)[1]
-    return np.sum((W @ Phi.T) ** 2, axis=1)
+    return np.sum((W @ model.tilt(W.shape[1], distance, angles)[1].T) ** 2, axis=1)
 
 
-def _head_settings(budget, smallest):
+def head_settings(budget, smallest):
     """Return settings for Lemmas 3 and 4: for rn, k and distances at any m; for m at its end."""
-    settings, large = [], []
+    settings, large, far = [], [], {"closeness": 2.0}
+    clients, ranks = budget((50,), (2, 500)), budget((2,), (1, 2, 8))
     for m in budget((9, 1e6), (9, 50, 1600, 1e6)):
-        for k in budget((2,), (1, 2, 8)):
-            settings += cells({"m": m, "k": k, "closeness": 2.0}, rn=CLIENTS)
-        for rn in budget((50,), (2, 500)):
-            settings += cells({"m": m, "rn": rn, "closeness": 2.0}, k=RANKS)
-    for k in budget((2,), (1, 2, 8)):  # as few samples as possible
-        for m in (smallest(k), smallest(k) + 1):
-            settings += cells({"m": m, "k": k, "closeness": 2.0}, rn=CLIENTS)
-    for rn in budget((50,), (2, 500)):
+        for k in ranks:
+            settings += cells({"m": m, "k": k} | far, rn=CLIENTS)
+        for rn in clients:
+            settings += cells({"m": m, "rn": rn} | far, k=RANKS)
+    for k, more in product(ranks, (0, 1)):  # as few samples as possible
+        settings += cells({"m": smallest(k) + more, "k": k} | far, rn=CLIENTS)
+    for rn in clients:
         settings += cells({"k": 2, "rn": rn, "m": 1e6}, closeness=[1.0, 10.0, 100.0, 1e4])
         for k in budget((2, 8), (1, 2, 8)):
-            large += cells({"k": k, "rn": rn, "closeness": 2.0}, m=[1e5, 1e8, 1e11])
-    both = ({"angles": "equal"}, {"angles": "single"})
+            large += cells({"k": k, "rn": rn} | far, m=[1e5, 1e8, 1e11])
     return tuple(
-        [one | angles for angles in both for one in chosen] for chosen in (settings, large)
+        [one | {"angles": angles} for angles in ("equal", "single") for one in chosen]
+        for chosen in (settings, large)
     )
 
 
-def _lemma_3_or_4(budget, rng, draw, column, constant, smallest, k_power, m_power, lemma):
+def constants_of_heads(budget, rng, lemma, draw, constant, smallest, powers):
     """Follow the constant of Lemma 3 or 4: Gaussian x by its law, other designs in full."""
-    runs, repeats = budget(200, 600, 3000), budget(100, 200, 400)
 
     def one(rn, m, k, closeness, angles):
-        W = sphere_heads(rn, k, rng)
-        left = draw(_norms(W, 1.0 / closeness, angles), int(m), k)
-        left *= closeness / np.linalg.norm(W, 2)
-        return constant(left) / delta(k, rn, m, k_power, m_power)
+        W = model.sphere_heads(rn, k, rng)
+        left = draw(norms(W, 1.0 / closeness, angles), int(m), k)
+        return constant(left * (closeness / np.linalg.norm(W, 2))) / delta(k, rn, m, *powers)
 
     def sampled(rn, m, k, design):
-        left = sampled_sides(design, rn, m, k, 0.5, "equal", rng)[column]
-        return constant(left) / delta(k, rn, m, k_power, m_power)
+        left = sampled_sides(design, rn, m, k, 0.5, "equal", rng)[lemma - 2]
+        return constant(left) / delta(k, rn, m, *powers)
 
-    settings, large = _head_settings(budget, smallest)
-    every = ["rn", "k", "closeness"]
-    return constants(
-        lemma,
-        {
-            "gaussian x": (settings, one, runs, every, ["m", "angles"]),
-            "gaussian x, large m": (large, one, runs, ["m"], [*every, "angles"]),
-            "other x": (other_settings(), sampled, repeats, ["rn", "k"], ["m", "design"]),
-        },
-        rng,
-    )
+    settings, large = head_settings(budget, smallest)
+    runs, every = budget(200, 600, 3000), ["rn", "k", "closeness"]
+    tables = {
+        "gaussian x": (settings, one, runs, every, ["m", "angles"]),
+        "gaussian x, large m": (large, one, runs, ["m"], [*every, "angles"]),
+    }
+    return constants(lemma, tables, sampled, budget(100, 200, 400))
 
 
 @statement(
@@ -100,7 +87,7 @@ def _lemma_3_or_4(budget, rng, draw, column, constant, smallest, k_power, m_powe
     r"\delta_k = c\,k^{3/2}\sqrt{\log(rn)/m}, \quad \text{w.p. } 1 - e^{-111 k^2\log(rn)}",
     plain="What clients observe of B* outside span(B) is nearly uncorrelated with what they "
     "observe inside it.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=model.ASSUMPTIONS,
     stronger={"k_power": -1, "m_power": 1, "distance_power": 0},
     negative_control={"m_power": 1.0},
 )
@@ -115,18 +102,17 @@ def lemma3(budget, rng, *, k_power=1.5, m_power=0.5, distance_power=1.0):
         scale = rng.chisquare(m, len(squares)) * rng.chisquare(k, len(squares))
         return np.sqrt(np.sum(squares * scale)) / m
 
-    yield from _lemma_3_or_4(
-        budget, rng, draw, 1, lambda left: left, lambda k: 1, k_power, m_power, 3
+    yield from constants_of_heads(
+        budget, rng, 3, draw, lambda left: left, lambda k: 1, (k_power, m_power)
     )
-    runs = budget(100, 400, 2000)
-    W = sphere_heads(50, 4, rng)
+    runs, W = budget(100, 400, 2000), model.sphere_heads(50, 4, rng)
     sizes, distances = [10**3, 10**7, 10**11], [1e-8, 1e-4, 1.0]
-    in_sizes = [[draw(_norms(W, 0.5, "equal"), m, 4) for _ in range(runs)] for m in sizes]
-    near = [[draw(_norms(W, s, "equal"), 100, 4) for _ in range(runs)] for s in distances]
+    in_sizes = [[draw(norms(W, 0.5), m, 4) for _ in range(runs)] for m in sizes]
+    near = [[draw(norms(W, s), 100, 4) for _ in range(runs)] for s in distances]
     in_ranks = [
-        [draw(_norms(V, 0.5, "equal"), 1000, k) / np.linalg.norm(V, 2) for _ in range(runs)]
+        [draw(norms(V, 0.5), 1000, k) / np.linalg.norm(V, 2) for _ in range(runs)]
         for k in RANKS
-        for V in [sphere_heads(500, k, rng)]
+        for V in [model.sphere_heads(500, k, rng)]
     ]
     for x, samples, along, claimed in (
         (sizes, in_sizes, "m", {"equals": -m_power, "margin": SHARP}),
@@ -138,29 +124,29 @@ def lemma3(budget, rng, *, k_power=1.5, m_power=0.5, distance_power=1.0):
     yield from in_m(lambda left: left, 1, m_power, rng, budget(60, 250, 1000))
 
 
-_CONSTANTS = (1.0, 10.0, 100.0, 1000.0)
-_LOGARITHM = "log probability of a violation"
-_PROVED_POWER = 2.0  # of k in the least m, for which there is a derivation
+CONSTANTS = (1.0, 10.0, 100.0, 1000.0)
+LOGARITHM = "log probability of a violation"
+PROVED_POWER = 2.0  # of k in the least m, for which there is a derivation
 
 
-def _least_samples(k, rn, power):
+def least_samples(k, rn, power):
     """Return the smallest m of order k^power log(rn), 1 where no power is given."""
     return np.ones(np.shape(k)) if power is None else np.ceil(k**power * np.log(rn))
 
 
-def _rarest(df, x):
+def rarest(df, x):
     """Return a lower bound of log P[chi^2 > x], for x > 0 and one or more degrees of freedom."""
     tail = (df / 2 - 1) * np.log(x / 2) - x / 2 - gammaln(df / 2)
     return np.where(df < 2, np.log(2.0) + norm.logsf(np.sqrt(x)), tail)
 
 
-def _chernoff(df, x):
+def chernoff(df, x):
     """Return Chernoff's upper bound of log P[chi^2 > x]."""
     ratio = np.maximum(x / df, 1.0)
     return df / 2 * (1.0 - ratio + np.log(ratio))
 
 
-def _log_probabilities(c, power, factor):
+def log_probabilities(c, power, factor):
     """Bound how often Lemma 3 is violated at c from above and from below, for Gaussian x.
 
     A row of (GD - C)w* has norm ||Phi w_i*|| |u| |z|/m, u and z standard normal in R^m and R^k.
@@ -170,56 +156,43 @@ def _log_probabilities(c, power, factor):
     """
     k = 2 ** np.arange(31, dtype=float)[:, None, None]
     rn, more = np.array([[2.0], [3.0], [50.0], [1e4], [1e9]]), np.array([1.0, 10.0, 1e4])
-    m = more * _least_samples(k, rn, power)
-    above = np.log(rn) + np.logaddexp(_chernoff(m, c * m), _chernoff(k, c * k**2 * np.log(rn)))
+    m = more * least_samples(k, rn, power)
+    above = np.log(rn) + np.logaddexp(chernoff(m, c * m), chernoff(k, c * k**2 * np.log(rn)))
     allowed = np.broadcast_to(-factor * k**2 * np.log(rn), above.shape)
-    ranks = k[1:, 0, 0]
-    few = _least_samples(ranks, ranks, power)
-    size = c * ranks**1.5 * np.sqrt(few * np.log(ranks))
-    below = pd.DataFrame(
-        {
-            "k": ranks,
-            "m": few,
-            "log probability": _rarest(few, size) + _rarest(ranks, size),
-            "allowed": -factor * ranks**2 * np.log(ranks),
-        }
-    )
+    k = k[1:, 0, 0]
+    m = least_samples(k, k, power)
+    size = c * k**1.5 * np.sqrt(m * np.log(k))
+    below = {"k": k, "m": m, "log probability": rarest(m, size) + rarest(k, size)}
+    below = pd.DataFrame(below | {"allowed": -factor * k**2 * np.log(k)})
     return above.ravel(), allowed.ravel(), below[below["log probability"] > below["allowed"]]
 
 
-def _probability(power, factor):
+def probability(power, factor):
     """Compare both bounds for each c: one c has to serve, or none does."""
     refuted = []
-    for c in _CONSTANTS:
-        above, allowed, below = _log_probabilities(c, power, factor)
+    for c in CONSTANTS:
+        above, allowed, below = log_probabilities(c, power, factor)
         worst = np.argmax(above / -allowed)
         if above[worst] <= allowed[worst]:
             at = {"c": c, "bound": "Chernoff's from above, k up to 2^30, rn up to 1e9"}
             return Cases(
-                [(above[worst], allowed[worst], at)],
-                quantity=_LOGARITHM,
-                name=f"c = {c:g}",
-                strength=PROVED if power == _PROVED_POWER else "",
-                measured_is=UPPER,
-            )
+                [(above[worst], allowed[worst], at)], quantity=LOGARITHM, name=f"c = {c:g}",
+                strength=PROVED if power == PROVED_POWER else "", measured_is=UPPER,
+            )  # fmt: skip
         if len(below):
             refuted.append((c, below.iloc[0]))
-    if len(refuted) < len(_CONSTANTS):
+    if len(refuted) < len(CONSTANTS):
         return Missing("neither bound of the probability decides", "sharper bounds")
     if power is None:
-        name = f"c = {', '.join(f'{c:g}' for c in _CONSTANTS)}"
-        return Together([_enclosed(int(c), factor) for c in _CONSTANTS], name=name)
+        name = f"c = {', '.join(f'{c:g}' for c in CONSTANTS)}"
+        return Together([enclosed(int(c), factor) for c in CONSTANTS], name=name)
     c, row = refuted[-1]
     k, m, least, allowed = map(float, row)
-    return Cases(
-        [(least, allowed, {"c": c, "k": k, "m": m, "rn": k})],
-        quantity=_LOGARITHM,
-        name="every c",
-        measured_is=LOWER,
-    )
+    at = {"c": c, "k": k, "m": m, "rn": k}
+    return Cases([(least, allowed, at)], quantity=LOGARITHM, name="every c", measured_is=LOWER)
 
 
-def _enclosed(c, factor):
+def enclosed(c, factor):
     """Compare, at m = 1 and rn = k, a lower bound of the probability with what is allowed.
 
     |u||z| > t where |u| > sqrt(t) and |z_1| > sqrt(t), and a normal g has P[|g| > s] of at least
@@ -230,22 +203,13 @@ def _enclosed(c, factor):
     k = 2
     while k * math.log(k) < 2.0 * (c / factor) ** 2:
         k *= 2
-
-    def least():
-        t = c * arb(k) ** arb(1.5) * arb(k).log().sqrt()
-        return (2 / arb.pi()).log() + (t / (1 + t) ** 2).log() - t
-
+    t = c * arb(k) ** arb(1.5) * arb(k).log().sqrt()
     return everywhere(
-        least,
+        lambda: (2 / arb.pi()).log() + (t / (1 + t) ** 2).log() - t,
         lambda: -arb(factor) * k**2 * arb(k).log(),
-        {},
-        name=f"c = {c}",
-        quantity=f"{_LOGARITHM}, less that allowed",
+        {}, name=f"c = {c}", quantity=f"{LOGARITHM}, less that allowed",
         setting={"c": c, "k": k, "m": 1, "rn": k},
-    )
-
-
-_EVERY = "every m"
+    )  # fmt: skip
 
 
 @statement(
@@ -254,7 +218,7 @@ _EVERY = "every m"
     latex=r"\exists c\ \forall m, k, rn: \quad P\big[\|(GD - C) w^*\|_2 > \delta_k \|W^*\|_2\,"
     r"\mathrm{dist}\big] \le e^{-111 k^2\log(rn)}",
     plain="One absolute constant is enough for Lemma 3 with its printed probability, for every m.",
-    hypotheses=GAUSSIAN_ASSUMPTIONS,
+    hypotheses=model.GAUSSIAN_ASSUMPTIONS,
     negative_control={"m_power": 0.5},
 )
 def lemma3_probability(budget, rng, *, m_power=2.0, factor=111.0, every=True):
@@ -262,17 +226,15 @@ def lemma3_probability(budget, rng, *, m_power=2.0, factor=111.0, every=True):
 
     With `every` also for all m, as the lemma is stated; the m of (38) is printed in its proof.
     """
-    enough = _probability(m_power, factor)
+    enough = probability(m_power, factor)
     if not every:
         yield enough
         return
+    name = "m at least k^2 log(rn)"
     yield Readings(
-        [
-            replace(_probability(None, factor), name=_EVERY),
-            replace(enough, name="m at least k^2 log(rn)"),
-        ],
+        [replace(probability(None, factor), name="every m"), replace(enough, name=name)],
         name="samples",
-        printed_elsewhere={"m at least k^2 log(rn)": "the proof of Lemma 3, (38)"},
+        printed_elsewhere={name: "the proof of Lemma 3, (38)"},
     )
 
 
@@ -295,60 +257,23 @@ lemma3_probability.corrected(
     latex=r"\|F\|_F \le \frac{\delta_k}{1 - \delta_k} \|W^*\|_2\,\mathrm{dist}(\hat B, \hat B^*),"
     r"\quad \delta_k = c\,k^{3/2}\sqrt{\log(rn)/m}, \quad \text{w.p. } 1 - e^{-110 k^2\log(n)}",
     plain="Least-squares heads are close to B'B* w_i*, the closer the smaller the distance.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=model.ASSUMPTIONS,
     stronger={"k_power": -1, "m_power": 1},
     negative_control={"m_power": 1.0},
 )
 def lemma4(budget, rng, *, k_power=1.5, m_power=0.5):
-    """Follow the constant over rn, m from k on, k, distances, designs; compare E ||f_i||^2."""
+    """Follow the constant over rn, m from k on, k, distances, four designs."""
 
     def draw(squares, m, k):
-        return np.linalg.norm(gaussian_head_errors(squares, m, k, rng))
+        return np.linalg.norm(model.gaussian_head_errors(squares, m, k, rng))
 
-    yield from _lemma_3_or_4(
-        budget, rng, draw, 2, lambda left: left / (1.0 + left), lambda k: k, k_power, m_power, 4
+    yield from constants_of_heads(
+        budget, rng, 4, draw, lambda left: left / (1.0 + left), lambda k: k, (k_power, m_power)
     )
-    clients = budget(8000, 60_000, 200_000)
-    for k, m in ((1, 11), (3, 18)):
-        yield Mean(
-            _relative_errors(clients, m, k, rng),
-            equals=float(least_squares_error(k, m, noise=1.0)),
-            name=f"mean of ||f_i||^2/||Phi w_i*||^2, k = {k}, m = {m}",
-            setting={"k": k, "m": m},
-        )
-    for extra in (0, 1):
-        yield Mean(
-            _share_below(_relative_errors(clients, 3 + extra, 3, rng), 3, 3 + extra),
-            equals=0.5,
-            name=f"law of ||f_i||^2 at m = k + {extra}, where it has no mean",
-            setting={"k": 3, "m": 3 + extra},
-        )
-    W, sizes = sphere_heads(50, 4, rng), [10**3, 10**7, 10**11]
-    samples = [
-        [draw(_norms(W, 0.5, "equal"), m, 4) for _ in range(budget(100, 400, 2000))] for m in sizes
-    ]
+    W, sizes, runs = model.sphere_heads(50, 4, rng), [10**3, 10**7, 10**11], budget(100, 400, 2000)
+    samples = [[draw(norms(W, 0.5), m, 4) for _ in range(runs)] for m in sizes]
     yield Exponent(
         sizes, samples, equals=-m_power, margin=SHARP, along="m", of="||F||_F",
         name="||F||_F in m",
     )  # fmt: skip
     yield from in_m(lambda left: left, 2, m_power, rng, budget(60, 250, 1000))
-    smallest = _relative_errors(1000, 6, 1, rng).min()
-    yield Fact(
-        "smallest of 1000 ||F||^2/||Phi w*||^2 at rn = k = 1, where the bound is 0", smallest
-    )
-
-
-def _relative_errors(clients, m, k, rng):
-    """Draw Gaussian batches in full; return ||f_i||^2/||Phi w_i*||^2 of the clients."""
-    truth, B = instance(clients, 2 * k, k, rng, distance=0.5)
-    X = rng.standard_normal((clients, m, truth.d))
-    outside = truth.theta - truth.theta @ B @ B.T
-    errors = least_squares(X @ B, (X @ outside[:, :, None])[..., 0])
-    return np.sum(errors**2, axis=1) / np.sum(outside**2, axis=1)
-
-
-def _share_below(ratios, k, m):
-    """Return the probabilities of less, by the F distribution with k and m - k + 1."""
-    from scipy.stats import f
-
-    return f.cdf(ratios * (m - k + 1) / k, k, m - k + 1)

@@ -1,22 +1,20 @@
 """The probability in Lemma 4: log(n) in print, where delta_k has log(rn)."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
 from scipy.stats import chi2
 
-from linrep.claims import Cases, Fact, Readings, Together, everywhere, statement
+from linrep.claims import Readings, Together, everywhere, statement
 from linrep.claims.evidence import PROVED
+from linrep.claims.laws import at_most, measured
 from linrep.claims.quantities import UPPER
-from linrep.papers.fedrep._common import GAUSSIAN_ASSUMPTIONS
+from linrep.papers.fedrep.model import GAUSSIAN_ASSUMPTIONS
 
-_CONSTANTS = (1, 10, 100, 1000)
-_LOGARITHM = "log probability of a violation"
+LOGARITHM = "log probability of a violation"
 
 
-def _refuted(c, factor, of):
+def refuted(c, factor, of):
     """Compare, at rn = 2, a lower bound of the probability with what is left to a violation.
 
     k = 1, heads 1 and -1, normal x, any m >= 4 c^2 log 2. Of one client |f|/dist = |g|/|z|, g
@@ -25,46 +23,34 @@ def _refuted(c, factor, of):
     """
     from flint import arb
 
-    m = int(np.ceil(4 * c**2 * np.log(2.0)))
+    T = 4 * c * arb(2).log().sqrt()
+    least = -arb(2).log() + (2 / arb.pi()).log() / 2 + (T / (1 + T * T)).log() - T * T / 2
     # The smallest power of 2 for which the allowed probability is below the bound.
-    T = 4 * c * np.sqrt(np.log(2.0))
-    least = np.log(0.5) + 0.5 * np.log(2 / np.pi) + np.log(T / (1 + T**2)) - T**2 / 2
-    size = max(1, int(np.ceil(-least / (factor * np.log(2.0)))) + 1)
-    if of == "m":
-        m = max(m, 2**size)
-
-    def probability():
-        T = 4 * c * arb(2).log().sqrt()
-        return -arb(2).log() + (2 / arb.pi()).log() / 2 + (T / (1 + T * T)).log() - T * T / 2
-
+    size = max(1, int(np.ceil(float(-least) / (factor * np.log(2.0)))) + 1)
+    m = max(int(np.ceil(4 * c**2 * np.log(2.0))), 2**size if of == "m" else 0)
     return everywhere(
-        probability,
-        lambda: -factor * size * arb(2).log(),
-        {},
-        name=f"c = {c}",
-        quantity=f"{_LOGARITHM}, less that allowed",
+        lambda: least, lambda: -factor * size * arb(2).log(), {}, name=f"c = {c}",
+        quantity=f"{LOGARITHM}, less that allowed",
         setting={"k": 1, "rn": 2, "c": c, f"log2 {of}": size, "heads": [1, -1], "m at least": m},
-    )
+    )  # fmt: skip
 
 
-def _bounds(factor, constant):
-    """Return upper bounds of the log probability of a violation at a c, and what is allowed.
+def bounds(name, factor, constant):
+    """Yield upper bounds of the log probability of a violation at a c, and what is allowed.
 
     For normal x. |f_i| <= |Phi w_i*| |g_i| / (sqrt(m) (1 - delta)), g_i standard normal in R^k,
     but where a singular value of X_i B is below sqrt(m) - sqrt(k) - t, t = k sqrt(226 log rn).
     """
-    cases = []
     for k, rn, more in product((1, 2, 3, 8, 50), (2, 3, 10, 1000, 10**6), (1.0, 4.0, 1e4)):
         L = np.log(rn)
         m = np.ceil(more * constant**2 * k**3 * L) + 1.0  # delta_k is below 1
         delta, t = constant * np.sqrt(k**3 * L / m), k * np.sqrt(226.0 * L)
-        where = {"k": k, "rn": rn, "m": m, "c": constant}
-        singular = np.log(rn) - t**2 / 2.0
-        large = np.log(rn) + chi2.logsf(constant**2 * k**2 * L, k)
+        singular = L - t**2 / 2.0
+        large = L + chi2.logsf(constant**2 * k**2 * L, k)
         if (np.sqrt(k) + t) / np.sqrt(m) > delta:
             singular = 0.0  # the first event is not the one that is needed
-        cases.append((float(np.logaddexp(singular, large)), -factor * k**2 * L, where))
-    return cases
+        both = at_most(float(np.logaddexp(singular, large)), -factor * k**2 * L)
+        yield name, both, {"k": k, "rn": rn, "m": m, "c": constant}
 
 
 @statement(
@@ -83,17 +69,17 @@ def lemma4_probability(budget, rng, *, of="n", factor=110, constant=20.0):
 
     `of` is what the probability has the logarithm of: n, rn or, as a control, m.
     """
-    serves = Cases(
-        _bounds(float(factor), constant),
-        name=f"log(rn), normal x, c = {constant:g}",
-        quantity=_LOGARITHM,
+    name = f"log(rn), normal x, c = {constant:g}"
+    (serves,) = measured(
+        bounds(name, float(factor), constant),
+        quantity=LOGARITHM,
         strength=PROVED,
         measured_is=UPPER,
-    )
+    ).values()
     if of == "rn":
         yield serves
         return
-    printed = Together([_refuted(c, factor, of) for c in _CONSTANTS], name=f"log({of})")
+    printed = Together([refuted(c, factor, of) for c in (1, 10, 100, 1000)], name=f"log({of})")
     if of != "n":
         yield printed
         return
@@ -101,18 +87,8 @@ def lemma4_probability(budget, rng, *, of="n", factor=110, constant=20.0):
         [printed, serves],
         name="logarithm",
         phrase="with probability at least 1 - exp(-110 k^2 log(n))",
-        printed_elsewhere={serves.name: "(61)"},
+        printed_elsewhere={name: "(61)"},
     )
-    share = _share(budget(20_000, 200_000), rng)
-    yield Fact("share of draws that violate it at rn = 2, k = 1, c = 1, m = 3", share)
-
-
-def _share(runs, rng):
-    """Return how often two clients with heads 1 and -1 violate (40) at c = 1, m = 3; at any n."""
-    m = 3
-    ratios = rng.standard_normal((runs, 2)) ** 2 / rng.chisquare(m, (runs, 2))
-    delta = np.sqrt(np.log(2.0) / m)
-    return float(np.mean(np.sqrt(ratios.sum(axis=1) / 2.0) > delta / (1.0 - delta)))
 
 
 lemma4_probability.corrected(

@@ -1,35 +1,26 @@
 """Lemma 5: how near the gradient is to its mean."""
 
-from __future__ import annotations
-
+from fractions import Fraction as Q
 from itertools import cycle
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-import linrep as lr
-from linrep.claims import Constant, Fact, Mean, everywhere, search_instances, statement
+from linrep.claims import Constant, Mean, everywhere, search_instances, statement
 from linrep.claims.evidence import PROVED
+from linrep.claims.laws import Region, at_most, lines
 from linrep.claims.measurements import Array
 from linrep.claims.tables import cells, table
-from linrep.papers.fedrep._batches import gaussian_step, sampled_step, sphere_heads, tilt
-from linrep.papers.fedrep._common import (
-    ASSUMPTIONS,
-    GAUSSIAN_ASSUMPTIONS,
-    NORMALIZED,
-    OTHERS,
-    instance,
-)
-from linrep.theory.fedrep import step_size_limit
+from linrep.papers.fedrep import model
 from linrep.theory.fedrep_limits import gradient_bias
 
 #: Samples, dimension, rank, with m >= 2k + 4: heads of Gaussian batches have fourth moments.
-_FIXED_M = [(8, 10, 1), (16, 10, 4), (8, 4, 2), (6, 4, 1), (16, 4, 2), (8, 20, 1), (20, 20, 8)]
-_TILTS = [(0.5, "equal"), (0.9, "equal"), (0.05, "equal"), (0.5, "single")]
+FIXED_M = [(8, 10, 1), (16, 10, 4), (8, 4, 2), (6, 4, 1), (16, 4, 2), (8, 20, 1), (20, 20, 8)]
+TILTS = [(0.5, "equal"), (0.9, "equal"), (0.05, "equal"), (0.5, "single")]
 
 
-def _excess(step, m, d, distance, powers, bias: Array | float = 0.0):
+def constant(step, m, d, distance, powers, bias: Array | float = 0.0):
     """Return the constant that Lemma 5 needs in one step; the bias is taken off its left side."""
     k_power, d_power, size_power = powers
     rn, k = step.heads.shape
@@ -37,20 +28,20 @@ def _excess(step, m, d, distance, powers, bias: Array | float = 0.0):
     return left / (k**k_power * d**d_power / (rn * m) ** size_power * distance)
 
 
-def _along_clients(budget, rng, label, powers, *, split=False, centred=False):
+def along_clients(budget, rng, label, powers, *, split=False, centred=False):
     """Yield Lemma 5's constant along rn at fixed m, and along m = sqrt(rn): bounded in both."""
 
     def one(rn, m, d, k, distance, angles):
-        W, (C, Phi) = sphere_heads(rn, k, rng), tilt(k, distance, angles)
-        step = gaussian_step(W, C, Phi, m, d, rng, split=split)
+        W, (C, Phi) = model.sphere_heads(rn, k, rng), model.tilt(k, distance, angles)
+        step = model.gaussian_step(W, C, Phi, m, d, rng, split=split)
         bias = np.zeros((d, k))
         if centred:
             blocks = np.vstack(gradient_bias(W, C, Phi, m=m))
             bias[: len(blocks)] = blocks
-        return _excess(step, m, d, distance, powers, bias)
+        return constant(step, m, d, distance, powers, bias)
 
     names = ["m", "d", "k", "distance", "angles"]
-    sizes = zip(_FIXED_M[: budget(2, 7)], cycle(_TILTS))
+    sizes = zip(FIXED_M[: budget(2, 7)], cycle(TILTS))
     settings = [dict(zip(names, (*size, *tilted), strict=True)) for size, tilted in sizes]
     far = [settings[place] for place in budget((), (0, 2))]
     near = [setting for setting in settings if setting not in far]
@@ -65,26 +56,24 @@ def _along_clients(budget, rng, label, powers, *, split=False, centred=False):
     yield Constant(along, ["rn"], name="m = sqrt(rn)", label=label)
 
 
-def _means_of_summands(budget, m, k, rng, split, inside=0.0, outside=0.0):
+def means_of_summands(budget, m, k, rng, split, inside=0.0, outside=0.0):
     """Compare means of <w_i, B'(s_i - q_i)>/k and <A w_i, F'(s_i - q_i)> with those predicted.
 
     A = Phi C'/||Phi C'||_F^2, and the distance is 1/2.
     """
-    W, (C, Phi) = sphere_heads(budget(20_000, 200_000, 1_000_000), k, rng), tilt(k, 0.5)
-    step = gaussian_step(W, C, Phi, m, 2 * k, rng, split=split)
-    errors = step.pulls - step.lack
-    A = Phi @ C.T
+    clients, (C, Phi) = budget(20_000, 200_000, 1_000_000), model.tilt(k, 0.5)
+    W = model.sphere_heads(clients, k, rng)
+    step = model.gaussian_step(W, C, Phi, m, 2 * k, rng, split=split)
+    errors, A = step.pulls - step.lack, Phi @ C.T
     along = step.heads @ A.T / np.sum(A**2)
     for place, samples, predicted in (
         ("inside", np.einsum("ia,ia->i", step.heads, errors[:, :k]) / k, inside),
         ("outside", np.einsum("ia,ia->i", along, errors[:, k:]), outside),
     ):
         yield Mean(
-            samples,
-            equals=predicted,
-            name=f"mean of summands {place} span(B), k = {k}",
+            samples, equals=predicted, name=f"mean of summands {place} span(B), k = {k}",
             setting={"k": k, "m": m, "distance": 0.5},
-        )
+        )  # fmt: skip
 
 
 @statement(
@@ -94,7 +83,7 @@ def _means_of_summands(budget, m, k, rng, split, inside=0.0, outside=0.0):
     r"\mathrm{dist}(\hat B, \hat B^*), \quad \delta_k' = c\,k\sqrt{d/(rnm)} \le k, \quad"
     r"\text{w.p. } 1 - e^{-110 d} - e^{-110 k^2\log(rn)}",
     plain="The gradient is close to its mean even on the batch on which the heads are fitted.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=model.ASSUMPTIONS,
     negative_control={"size_power": 1.0},
 )
 def lemma5(budget, rng, *, batches="same", k_power=1.0, d_power=0.5, size_power=0.5):
@@ -105,68 +94,37 @@ def lemma5(budget, rng, *, batches="same", k_power=1.0, d_power=0.5, size_power=
     """
     split, powers = batches == "split", (k_power, d_power, size_power)
     label = "c that Lemma 5 needs"
-    yield from _along_clients(budget, rng, label, powers, split=split)
+    yield from along_clients(budget, rng, label, powers, split=split)
 
     def sampled(rn, m, d, k, design):
-        truth, B = instance(rn, d, k, rng, distance=0.5, design=design)
-        return _excess(sampled_step(truth, B, m, rng, split=split), m, d, 0.5, powers)
+        truth, B = model.instance(rn, d, k, rng, distance=0.5, design=design)
+        return constant(model.sampled_step(truth, B, m, rng, split=split), m, d, 0.5, powers)
 
-    runs = {50: 40, 150: 40, 450: 40}
-    if split:  # a constant that does not grow takes more runs to see than one that does
-        runs = budget(
-            runs, {100: 6000, 500: 2000, 2500: 1700}, {100: 20_000, 500: 8000, 2500: 6000}
-        )
-    else:
-        runs = budget(runs, dict.fromkeys((100, 500, 2500), 800))
-    for design in OTHERS:
+    # A constant that does not grow takes more runs to see than one that does.
+    quick, same = dict.fromkeys((50, 150, 450), 40), dict.fromkeys((100, 500, 2500), 800)
+    several = {100: 6000, 500: 2000, 2500: 1700}, {100: 20_000, 500: 8000, 2500: 6000}
+    runs = budget(quick, *several) if split else budget(quick, same)
+    for design in model.OTHERS:
         base = {"m": 12, "d": 3, "k": 1, "design": design}
         found = pd.concat(table([base | {"rn": rn}], sampled, count) for rn, count in runs.items())
         yield Constant(found, ["rn"], name=f"{design} x, fixed m", label=label)
     for k, m in ((1, 16), (2, 20)):
-        yield from _means_of_summands(budget, m, k, rng, split)
+        yield from means_of_summands(budget, m, k, rng, split)
 
     def one(rn, m, d, k, closeness):
-        W, (C, Phi) = sphere_heads(rn, k, rng), tilt(k, 1.0 / closeness)
-        step = gaussian_step(W, C, Phi, int(m), d, rng, split=split)
-        return _excess(step, m, d, 1.0 / closeness, powers)
+        W, (C, Phi) = model.sphere_heads(rn, k, rng), model.tilt(k, 1.0 / closeness)
+        step = model.gaussian_step(W, C, Phi, int(m), d, rng, split=split)
+        return constant(step, m, d, 1.0 / closeness, powers)
 
     # With many clients the mean decides that one batch leaves, which takes fewer runs.
     base = {"rn": 200 if split else budget(3000, 30_000), "m": 20, "d": 16, "k": 2}
     settings = cells(
-        base | {"closeness": 5.0},
-        m=[8, 20, 100, 1e4, 1e6],
-        d=[4, 16, 200, 2000],
-        k=[1, 2, 4, 8],
+        base | {"closeness": 5.0}, m=[8, 20, 100, 1e4, 1e6], d=[4, 16, 200, 2000], k=[1, 2, 4, 8],
         closeness=[5.0, 50.0, 500.0],
-    )
-    replicates = budget(200, 1000, 4000) if split else budget(20, 60, 200)
-    yield Constant(
-        table(settings, one, replicates),
-        ["m", "d", "k", "closeness"],
-        by=["rn"],
-        name="other sizes",
-        label=label,
-    )
-    if not split:
-        yield from _first_gains(budget, rng)
-
-
-def _first_gains(budget, rng):
-    """Yield by how much a first round gains on one batch and on two, with rn = 1000."""
-    m, k = 6, 2
-    for batches, name in (("gram", "one batch"), ("gram_split", "two batches")):
-        share = np.mean([_gain(m, k, batches, rng) for _ in range(budget(10, 40))])
-        yield Fact(f"(1 - dist_1/dist_0)/(eta sigma_min^2) on {name}, rn = 1000", float(share))
-    yield Fact("1 - k/m there", 1.0 - k / m)
-
-
-def _gain(m, k, batches, rng):
-    truth = lr.SharedRepresentation.random(n=1000, d=20, k=k, rng=rng)
-    trace = lr.fedrep(truth, m=m, rounds=1, start=0.05, batches=batches, rng=rng)
-    before, after = trace["distance"]
-    return (1.0 - after / before) / (
-        float(step_size_limit(truth.sigma_max())) * truth.sigma_min() ** 2
-    )
+    )  # fmt: skip
+    found = table(settings, one, budget(200, 1000, 4000) if split else budget(20, 60, 200))
+    along = ["m", "d", "k", "closeness"]
+    yield Constant(found, along, by=["rn"], name="other sizes", label=label)
 
 
 lemma5.corrected(
@@ -190,7 +148,7 @@ lemma5.corrected(
     r"S = \tfrac{1}{rn}W^{*\top}W^* \quad (x \sim N(0, I),\ m \ge 2k + 4)",
     plain="On one batch of normal covariates Lemma 5's matrix has a mean M that does not shrink "
     "with rn; minus M it is as small as the lemma says.",
-    hypotheses=GAUSSIAN_ASSUMPTIONS,
+    hypotheses=model.GAUSSIAN_ASSUMPTIONS,
     stronger={"share": 0},
     negative_control={"share": 0.0},
     corrects="fedrep.lemma5",
@@ -198,16 +156,49 @@ lemma5.corrected(
 def lemma5_same_batch(budget, rng, *, share=1.0):
     """Compare the summands' means with the formula; follow the constant once it is taken off."""
     label = "c needed beside the mean"
-    yield from _along_clients(budget, rng, label, (1.0, 0.5, 0.5), centred=True)
+    yield from along_clients(budget, rng, label, (1.0, 0.5, 0.5), centred=True)
     for k, m in ((1, 16), (4, 24)):
-        C, Phi = tilt(k, 0.5)
+        C, Phi = model.tilt(k, 0.5)
         # W with W'W = rn I stands for heads uniform on their sphere.
-        means = gradient_bias(np.sqrt(k) * np.eye(k), C, Phi, m=m)
+        inner, outer = gradient_bias(np.sqrt(k) * np.eye(k), C, Phi, m=m)
         A = Phi @ C.T
-        inside, outside = np.trace(means[0]) / k, np.sum(A * means[1]) / np.sum(A**2)
-        yield from _means_of_summands(
-            budget, m, k, rng, False, share * float(inside), share * float(outside)
-        )
+        means = float(np.trace(inner) / k), float(np.sum(A * outer) / np.sum(A**2))
+        yield from means_of_summands(budget, m, k, rng, False, *(share * mean for mean in means))
+
+
+@lines("fedrep.lemma5.eq45", Region(
+    k=(1, None),
+    dist=(0, 1),
+    delta=(0, Q(1, 2)),
+    outside=lambda k, dist: (0, k * dist**2),  # ||Phi w||^2, of a part orthogonal to that of f
+    error=lambda k, dist, delta: (0, (delta / (1 - delta)) ** 2 * k * dist**2),  # ||f||^2
+), steps=["(45), a row"])  # fmt: skip
+def row(k, dist, outside, error, delta, *, factor=4):
+    """Add what both lemmas allow."""
+    return {"(45), a row": at_most(outside + error, factor * k * dist**2)}
+
+
+class Client(NamedTuple):
+    """A head w_i, its row q_i of Q, and the distance."""
+
+    head: Array
+    row: Array
+    distance: float
+
+
+def read_client(reader, shape):
+    """Return a client whose head has as large an error as both lemmas allow."""
+    k = shape["k"]
+    angles, w, f = reader.numbers(k), reader.numbers(k), reader.numbers(k)
+    delta = 0.5 / (1.0 + reader.number() ** 2)
+    length, size = np.linalg.norm(w), np.linalg.norm(f)
+    if length == 0.0:
+        return None
+    w, sines = w * np.sqrt(k) / length, np.sin(angles)
+    distance = float(np.abs(sines).max())
+    limit = delta / (1.0 - delta) * distance * np.sqrt(k)
+    f = f * (limit / size) if size > 0.0 else f
+    return Client(np.cos(angles) * w - f, np.concatenate([sines * w, f]), distance)
 
 
 @statement(
@@ -216,7 +207,7 @@ def lemma5_same_batch(budget, rng, *, share=1.0):
     latex=r"\|(G^i)^{-1}\|_2 \le \tfrac{1}{1-\delta},\ \|G^iD - C^i\|_2 \le \delta\,\mathrm{dist},"
     r"\ \delta \le \tfrac12 \implies \|q_i\|^2 \le 4k\,\mathrm{dist}^2,\ \|w_i\|^2 \le 4k",
     plain="If the bounds of Lemmas 2 and 3 hold, the rows of Q and W are short.",
-    hypotheses=(NORMALIZED,),
+    hypotheses=(model.NORMALIZED,),
     stronger={"factor": -1},
     negative_control={"factor": 1.0},
 )
@@ -233,35 +224,11 @@ def lemma5_eq45(budget, rng, *, factor=4.0):
 
     shapes = [{"k": 1}, {"k": 2}, {"k": 4}][: budget(2, 3)]
     # Angles 0 and 90 degrees, an error of the size of w*, against it: (47) is sharp.
-    sharp = np.array([0.0, np.pi / 2, 1.0, 0.0, -1.0, 0.0, 0.0])
-    known = [({"k": 2}, sharp)]
+    known = [({"k": 2}, np.array([0.0, np.pi / 2, 1.0, 0.0, -1.0, 0.0, 0.0]))]
     for name, sides in (("(45)", rows), ("(47)", heads)):
         yield search_instances(
-            sides, shapes, _client, budget, rng, name=name, known=known, strength=PROVED
+            sides, shapes, read_client, budget, rng, name=name, known=known, strength=PROVED
         )
-
-
-class _Client(NamedTuple):
-    """A head w_i, its row q_i of Q, and the distance."""
-
-    head: Array
-    row: Array
-    distance: float
-
-
-def _client(reader, shape):
-    """Return a client whose head has as large an error as both lemmas allow."""
-    k = shape["k"]
-    angles, w, f = reader.numbers(k), reader.numbers(k), reader.numbers(k)
-    delta = 0.5 / (1.0 + reader.number() ** 2)
-    length, size = np.linalg.norm(w), np.linalg.norm(f)
-    if length == 0.0:
-        return None
-    w, sines = w * np.sqrt(k) / length, np.sin(angles)
-    distance = float(np.abs(sines).max())
-    limit = delta / (1.0 - delta) * distance * np.sqrt(k)
-    f = f * (limit / size) if size > 0.0 else f
-    return _Client(np.cos(angles) * w - f, np.concatenate([sines * w, f]), distance)
 
 
 @statement(
@@ -276,12 +243,9 @@ def lemma5_union(budget, rng, *, factor=112.0, left=110.0):
     from flint import arb
 
     yield everywhere(
-        lambda: arb(9).log() - factor,
-        lambda: arb(-left),
-        {},
-        quantity="exponent over d + k",
+        lambda: arb(9).log() - factor, lambda: arb(-left), {}, quantity="exponent over d + k",
         setting={"d": 4, "k": 1},
-    )
+    )  # fmt: skip
 
 
 lemma5_union.corrected(

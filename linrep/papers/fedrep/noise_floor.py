@@ -1,7 +1,5 @@
 """The distance at which runs on noisy labels settle."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -11,27 +9,23 @@ from linrep.claims import Exponent, Fact, statement
 from linrep.problems import SharedRepresentation
 
 
-def _plateaus(rng, runs, batches, *, s, d, m, n):
+def plateaus(rng, runs, batches, *, s, d, m, n):
     """Return the distances that runs with label noise settle at, kappa = 1."""
-    found = []
+    fixed, found = batches == "fixed", []
     for _ in range(runs):
         truth = SharedRepresentation.random(
-            n=n, d=d, k=2, condition=1.0, noise=s, store=batches == "fixed", rng=rng
+            n=n, d=d, k=2, condition=1.0, noise=s, store=fixed, rng=rng
         )
         trace = algorithms.fedrep(
-            truth,
-            m=m,
-            rounds=60 if batches == "fixed" else 120,
-            batches=batches,
-            start=min(0.5, 20.0 * s),
+            truth, m=m, rounds=60 if fixed else 120, batches=batches, start=min(0.5, 20.0 * s),
             rng=rng,
-        )
-        late = trace["distance"][-1:] if batches == "fixed" else trace["distance"][60:]
+        )  # fmt: skip
+        late = trace["distance"][-1:] if fixed else trace["distance"][60:]
         found.append(float(np.sqrt(np.mean(late**2))))
     return np.array(found)
 
 
-def _typical_norm(rows, columns, rng):
+def typical_norm(rows, columns, rng):
     """Return the mean largest singular value of standard normal matrices, about sqrt + sqrt."""
     return float(np.mean(np.linalg.norm(rng.standard_normal((100, rows, columns)), 2, axis=(1, 2))))
 
@@ -58,43 +52,37 @@ def noise_floor(
     stationary variance is eta s^2/(nm (2 - eta')). On fixed data e is the same every round, and b
     settles at e/eta', of variance s^2/(n (m - k)).
     """
-    floors = []
-    for batches in ("gram", "fixed"):
-        fixed = batches == "fixed"
-        if fixed:
-            centre = {"s": 1e-3, "d": 10, "m": 10, "n": 100}
-            lines = {
-                "s": ((1e-6, 1e-4, 1e-2), noise_power, {}),
-                "d": ((10, 40, 160), dimension_power, {"n": 400, "m": 20}),
-                "m": ((4, 10, 34), sample_power, {"n": 200}),
-                "n": ((50, 200, 800), client_power, {}),
-            }
-        else:
-            centre = {"s": 1e-3, "d": 1000, "m": 10000, "n": 20}
-            lines = {
-                "s": ((1e-6, 1e-4, 1e-2), noise_power, {}),
-                "d": ((100, 1000, 10000), dimension_power, {}),
-                "m": ((4, 20, 100), sample_power, {"n": 400, "d": 20}),
-                "n": ((10, 40, 160), client_power, {}),
-            }
-        for name, (values, power, changed) in lines.items():
+    powers = {"s": noise_power, "d": dimension_power, "m": sample_power, "n": client_power}
+    noises, over = (1e-6, 1e-4, 1e-2), []
+    for batches, label, centre, lines in (
+        (
+            "gram", "fresh batches", {"s": 1e-3, "d": 1000, "m": 10000, "n": 20},
+            {"s": (noises, {}), "d": ((100, 1000, 10000), {}),
+             "m": ((4, 20, 100), {"n": 400, "d": 20}), "n": ((10, 40, 160), {})},
+        ),
+        (
+            "fixed", "fixed data", {"s": 1e-3, "d": 10, "m": 10, "n": 100},
+            {"s": (noises, {}), "d": ((10, 40, 160), {"n": 400, "m": 20}),
+             "m": ((4, 10, 34), {"n": 200}), "n": ((50, 200, 800), {})},
+        ),
+    ):  # fmt: skip
+        for name, (values, changed) in lines.items():
             samples, x = [], []
             for value in values:
                 cell = centre | changed | {name: value}
                 d, m, n = cell["d"], cell["m"], cell["n"]
-                cost = 60 * n * (m * d if fixed else 20)
+                cost = 60 * n * (m * d if batches == "fixed" else 20)
                 runs = int(np.clip(budget(4e7, 8e8, 8e9) / cost, 20, budget(20, 200, 600)))
-                found = _plateaus(rng, runs, batches, **cell)
-                samples.append(found)
-                spread = _typical_norm(d - 2, 2, rng)
+                samples.append(plateaus(rng, runs, batches, **cell))
+                spread = typical_norm(d - 2, 2, rng)
                 formula = cell["s"] * spread / math.sqrt(n * (m - 2))
-                if not fixed:
+                if batches == "gram":
                     formula *= math.sqrt((1 - 2 / m) * 0.25 / (2.0 - 0.25 * (1 - 2 / m)))
-                floors.append(np.mean(found) / formula)
-                x.append({"d": spread**2, "m": m - 2.0 * fixed}.get(name, value))
+                over.append(np.mean(samples[-1]) / formula)
+                x.append({"d": spread**2, "m": m - 2.0 * (batches == "fixed")}.get(name, value))
             yield Exponent(
-                x, samples, equals=power, along=name, of="plateau",
-                name=f"{'fixed data' if fixed else 'fresh batches'}, {name}", setting=centre,
+                x, samples, equals=powers[name], along=name, of="plateau", name=f"{label}, {name}",
+                setting=centre,
             )  # fmt: skip
-    yield Fact("smallest plateau over its formula", min(floors))
-    yield Fact("largest plateau over its formula", max(floors))
+    yield Fact("smallest plateau over its formula", min(over))
+    yield Fact("largest plateau over its formula", max(over))

@@ -1,7 +1,5 @@
 """Appendix A.1: what the start matters to FedRep and to GD-GD."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import linrep as lr

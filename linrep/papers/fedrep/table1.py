@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from linrep.claims import Cases, Fact, Readings, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import read_as
+from linrep.papers.fedrep.model import read_as
 
 #: Clients and classes per client: three of CIFAR10, two of CIFAR100, Sent140, FEMNIST.
 COLUMNS = ((100, 2), (100, 5), (1000, 2), (100, 5), (100, 20), (183, 2), (150, 3))

@@ -1,24 +1,34 @@
 """Theorem 1: how the smallest sufficient m grows, one c for all, and the probability."""
 
-from __future__ import annotations
-
 import math
+from fractions import Fraction as Q
 
 import numpy as np
 import pandas as pd
 
 from linrep._lib.validation import WHOLE
-from linrep.claims import Condition, Curve, Fact, Frequency, Readings, everywhere, statement
+from linrep.claims import (
+    Condition,
+    Curve,
+    Fact,
+    Frequency,
+    Readings,
+    Threshold,
+    everywhere,
+    statement,
+)
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import ASSUMPTIONS, DESIGNS, GAUSSIAN_ASSUMPTIONS, OTHERS
-from linrep.papers.fedrep._runs import ROUNDS, draw_problem, growth, run, samples_asked
+from linrep.claims.laws import Open, Region, at_most, lines
+from linrep.papers.fedrep import model
+from linrep.papers.fedrep.model import ROUNDS, draw_problem, samples_asked
 from linrep.papers.fedrep.theorem1_gaussian import EACH, EVENTS, TOGETHER
+from linrep.stats import transition_point
 from linrep.theory.fedrep import failure_probability
 
 CENTRE = {"d": 10**4, "n": 20, "k": 2, "condition": 1.0, "start": 0.5, "fraction": 1.0}
 
 
-def _lines(budget, powers):
+def directions(budget, powers):
     """Yield directions: name, variable, power claimed, whether as a bound only, changes of CENTRE.
 
     Other designs are drawn in full, so that their problems are small.
@@ -48,7 +58,7 @@ def _lines(budget, powers):
     clients = budget((10, 60, 300), (10, 30, 100, 300, 1000))
     crowd = [{"k": 8, "d": 16, "n": n} for n in clients]
     yield "log(rn)", [math.log(n) for n in clients], many, True, crowd
-    for design in budget((), OTHERS):
+    for design in budget((), model.OTHERS):
         kappas = (1.0, 2.0, 4.0, 8.0)
         small = [{"n": 4, "d": 200, "design": design, "condition": x} for x in kappas]
         yield f"kappa, {design}", kappas, kappa, True, small
@@ -57,7 +67,7 @@ def _lines(budget, powers):
         yield f"log(rn), {design}", [math.log(n) for n in clients], many, True, crowd
 
 
-def _instances(design, runs, rng):
+def instances(design, runs, rng):
     """Yield problems from the corners of what Theorem 1 allows, smaller ones if samples are drawn.
 
     At least 2 clients a round, as with one the probability is 1 - T, and at least k. With few of
@@ -81,7 +91,29 @@ def _instances(design, runs, rng):
         yield cell
 
 
-def _leaves(cell, constant, rng):
+def smallest_m(rng, runs, **cell):
+    """Return the smallest m with which 9 of 10 runs keep (11) after the rounds, and its runs."""
+
+    def kept(m, count):
+        wins = 0
+        for _ in range(count):
+            distances, promised = model.run(rng, m, **cell)
+            wins += distances[-1] <= promised[-1]
+        return wins
+
+    ratio = 1.1  # of neighbouring m around the smallest sufficient one
+    low, high = 1, cell["k"] + 1
+    while kept(high, 2) < 2:
+        low, high = high, 2 * high
+    while high > low + 1 and high > ratio * low:
+        middle = round(math.sqrt(low * high))
+        low, high = (low, middle) if kept(middle, 2) == 2 else (middle, high)
+    grid = sorted({max(1, round(high * ratio**step)) for step in range(-4, 6)} | {low, high})
+    wins = [kept(m, runs) for m in grid]
+    return transition_point(grid, wins, runs, level=0.9), runs * len(grid)
+
+
+def leaves(cell, constant, rng):
     """Run with m = c times what Theorem 1 asks for; return whether (11) fails in some round, m."""
     problem = draw_problem(rng, **cell)
     # Of few clients some pair may have all but parallel heads, so that kappa^4 exceeds any batch.
@@ -91,35 +123,43 @@ def _leaves(cell, constant, rng):
     return bool((distances > promised * (1.0 + 1e-9)).any()), m
 
 
-def _violations(cells, constant, allowed, rng, name):
+def violations(cells, constant, allowed, rng, name):
     """Return how many of a collection of problems violate (11), few of which may."""
     bad, worst = 0, {}
     for cell in cells:
-        leaves, m = _leaves(cell, constant, rng)
-        if leaves:
+        violated, m = leaves(cell, constant, rng)
+        if violated:
             bad, worst = bad + 1, {**cell, "m": m}
     return Frequency(bad, len(cells), allowed, name=name, setting=worst)
 
 
-def _left(rng, runs, m, **cell):
-    """Return the share of runs that leave (11) in some round."""
-    results = [run(rng, m, **cell) for _ in range(runs)]
-    return float(np.mean([(far > near * (1.0 + 1e-9)).any() for far, near in results]))
-
-
-def _shares(budget, rng):
+def shares(budget, rng):
     """Return shares of runs that leave (11), against m from m <= k on, and against rn."""
     rows, runs = [], budget(4, 40)
     cell = {"k": 2, "d": 20, "condition": 1.0, "start": 0.5}
-    for design in DESIGNS:
+
+    def left(m, **more):
+        found = [model.run(rng, m, **more, **cell) for _ in range(runs)]
+        return float(np.mean([(far > near * (1.0 + 1e-9)).any() for far, near in found]))
+
+    for design in model.DESIGNS:
         for m in (1, 2, 3, 4, 5, 6, 8, 10, 14, 20):
-            share = _left(rng, runs, m, n=20, design=design, **cell)
+            share = left(m, n=20, design=design)
             rows.append(("d = 20, n = 20, k = 2", design, m, share, "$m$"))
     for m in (3, 4, 6):
         for n in (5, 10, 30, 100, 300):
-            rows.append(("d = 20, k = 2", f"m = {m}", n, _left(rng, runs, m, n=n, **cell), "$rn$"))
+            rows.append(("d = 20, k = 2", f"m = {m}", n, left(m, n=n), "$rn$"))
     table = pd.DataFrame(rows, columns=["panel", "series", "x", "y", "xlabel"])
     return table.assign(ylabel="share of violations")
+
+
+@lines("fedrep.theorem1", Region(
+    a=(Open(0), Q(1, 4)), first=(Open(0), Open(1)), x=lambda first: (Open(0), first)
+), family=True)  # fmt: skip
+def population_round(a, first, x):
+    """Take a round on infinitely many samples with k = 1; a is eta sigma^2, first is 1 - E_0."""
+    moved, kept = (1 - a * (1 - x)) ** 2 * x, (1 - x) * (1 + a * x) ** 2
+    return {"dist^2 falls by 1 - a E_0": at_most(moved / (moved + kept), (1 - a * (1 - first)) * x)}
 
 
 @statement(
@@ -130,7 +170,7 @@ def _shares(budget, rng):
     r"\big(1 - \eta E_0 \bar\sigma_{\min,*}^2/2\big)^{T/2} \mathrm{dist}(B^0, B^*)",
     plain="With the samples per client and round that Theorem 1 asks for, FedRep converges "
     "linearly with one c for all problems: in 95 % of sampled ones at least, with four laws of x.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=model.ASSUMPTIONS,
     stronger={
         "ratio_power": 0,
         "rank_power": -1,
@@ -151,31 +191,25 @@ def theorem1(
     `fedrep.theorem1.probability`.
     """
     powers = ratio_power, rank_power, kappa_power, start_power, many_power
-    for name, x, power, bound_only, changes in _lines(budget, powers):
+    for name, x, power, bound_only, changes in directions(budget, powers):
         cells = [CENTRE | change for change in changes]
         runs = budget(5, 16, 60) if "design" not in changes[0] else budget(5, 10, 40)
-        yield growth(rng, runs, name, x, cells, **{"at_most" if bound_only else "equals": power})
-    counts = {design: budget(5, 20) for design in OTHERS} | {"gaussian": budget(270, 600)}
-    cells = [cell for design in DESIGNS for cell in _instances(design, counts[design], rng)]
+        points, trials = zip(*(smallest_m(rng, runs, **cell) for cell in cells), strict=True)
+        yield Threshold(
+            x, points, runs=sum(trials), along=name, of="smallest sufficient $m$", name=name,
+            setting={key: value for key, value in cells[-1].items() if value is not None},
+            **{"at_most" if bound_only else "equals": power},
+        )  # fmt: skip
+    counts = {design: budget(5, 20) for design in model.OTHERS} | {"gaussian": budget(270, 600)}
+    cells = [cell for design in model.DESIGNS for cell in instances(design, counts[design], rng)]
     tried = budget(constants[:1], constants)
     # The theorem leaves c open: that one of them will do is what it says.
     yield Readings(
-        [_violations(cells, c, 0.05, rng, f"c = {c:g} for all problems") for c in tried],
+        [violations(cells, c, model.RARE, rng, f"c = {c:g} for all problems") for c in tried],
         name="some c",
         phrase="for some absolute constant c",
     )
-    shares = _shares(budget, rng)
-    yield Curve(shares)
-    fixed = shares[shares["series"] == "m = 4"].set_index("x")["y"]
-    for rn in (5, 300):
-        at = {"d": 20, "k": 2, "m": 4, "rn": rn}
-        yield Fact("share of runs that leave (11)", fixed[rn], setting=at)
-    for fraction in (4.0, 7.0):  # steps longer than the theorem allows, with the same m
-        cells = [
-            cell | {"fraction": fraction} for cell in _instances("gaussian", budget(20, 150), rng)
-        ]
-        left = float(np.mean([_leaves(cell, constants[0], rng)[0] for cell in cells]))
-        yield Fact(f"share of runs that leave (11) at {fraction:g} times the largest step", left)
+    yield Curve(shares(budget, rng))
 
 
 @statement(
@@ -185,7 +219,7 @@ def theorem1(
     plain="Theorem 1's conclusion holds with probability at least "
     "1 - T e^(-100 min(k^2 log(rn), d)): a rest too small to be tested from rn = 2 on, and a "
     "trivial bound at rn = 1.",
-    hypotheses=GAUSSIAN_ASSUMPTIONS,
+    hypotheses=model.GAUSSIAN_ASSUMPTIONS,
     negative_control={"constant": 0.003},
 )
 def theorem1_probability(budget, rng, *, constant=190_000.0):
@@ -213,6 +247,6 @@ def theorem1_probability(budget, rng, *, constant=190_000.0):
             allowed = float(failure_probability(ROUNDS, d, k, rn))
             cell = {"k": k, "n": rn, "d": d, "condition": 1.0, "start": 0.5}
             cells = [cell] * budget(60, 400)
-            yield _violations(cells, constant, allowed, rng, f"rn = {rn}")
+            yield violations(cells, constant, allowed, rng, f"rn = {rn}")
     left = float(failure_probability(ROUNDS, 20, 1, 2))
     yield Fact("probability of a violation that is allowed", left, setting={"rn": 2, "T": ROUNDS})

@@ -1,14 +1,13 @@
 """Theorem 1 for normal covariates, with constants: what is proved here beside the paper."""
 
-from __future__ import annotations
-
 import math
+from fractions import Fraction as Q
 from typing import Any
 
 from linrep.claims import Condition, Fact, Frequency, Missing, everywhere, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import GAUSSIAN_ASSUMPTIONS
-from linrep.papers.fedrep._runs import draw_problem
+from linrep.claims.laws import Open, Region, Root, at_most, lines
+from linrep.papers.fedrep.model import GAUSSIAN_ASSUMPTIONS, draw_problem
 
 #: Problems as :func:`draw_problem` takes them, but for the step as a share of 1/sigma_max^2: a
 #: client alone, as many as k, d < 2k, k d far above rn, kappa and 1/E0 large, short steps. Those of
@@ -49,6 +48,81 @@ def _errors(share, together, each):
     roots = (3 * residual * size).sqrt() + (net * size).sqrt() * 5 / 2 + arb(5).sqrt() / (1 - near)
     taken = roots / together.sqrt() + longest * net * 5 / 2 / together
     return lambda: taken, lambda: 1 - share - 1 / each
+
+
+ANY = (0, None)
+CLAIM = "fedrep.theorem1.gaussian"
+
+
+# Steps of the derivation: a, b, c stand for sqrt(k) and the like, M for sqrt(m).
+
+
+@lines(CLAIM, Region(
+    a=ANY, b=ANY, c=ANY, square=lambda a, b, *, each=64: (each * (a**2 + b**2), None),  # M^2
+    p=(1, None),
+), steps=["near", "size", "three roots", "two roots"])  # fmt: skip
+def roots(a, b, c, square, p):
+    """Bound sums of roots, sqrt(k) + sqrt(2L) <= sqrt(m/32) first."""
+    return {
+        "near": at_most(32 * (a + b) ** 2, square),
+        "size": at_most((20 * p + 7) ** 2, (27 * p) ** 2),
+        "three roots": at_most((a + b + c) ** 2, 3 * (a**2 + b**2 + c**2)),
+        "two roots": at_most((2 * a + b) ** 2, 5 * (a**2 + b**2)),
+    }
+
+
+@lines(CLAIM, Region(
+    M=(Open(0), None), root32=Root(32), a=lambda M, root32: (0, M / root32),
+    b=lambda M, root32, a: (0, M / root32 - a),
+    square=lambda M: (2 * M**2 / 3, None),  # of the least singular value of Z_i
+    each_root=lambda *, each=64: Root(each), near=lambda M, each_root: (0, M / each_root),
+), steps=["gram", "head", "residual"])  # fmt: skip
+def one_client(M, a, b, square, near):
+    """Bound Z_i, zeta_i and g_i of a client."""
+    return {
+        "gram": at_most(2 * M**2, 3 * (M - a - b) ** 2),
+        "head": at_most(64 * (a + b) ** 2, 3 * square),
+        "residual": at_most(64 * (M + near) ** 2, 81 * M**2),
+    }
+
+
+@lines(CLAIM, Region(
+    each_root=lambda *, each=64: Root(each), x=lambda each_root: (0, 1 / each_root),
+    root=lambda *, together=900: Root(together), y=lambda root: (0, 1 / root),
+    root3=Root(3), z=lambda root3: (0, root3 / 8),
+    k=(1, None), d=lambda k: (k, None), t=ANY, log21=(0, Q(609, 200)),
+), steps=["all heads", "longest", "exponent"])  # fmt: skip
+def all_clients(x, y, z, k, d, t, log21):
+    """Bound the matrix of all zeta_i, a head, and 2 k log(21) + t."""
+    return {
+        "all heads": at_most(600 * (2 * x + y) ** 2, 49),
+        "longest": at_most(50 * (1 + z), 61),
+        "exponent": at_most(200 * k * log21 + 100 * t, 609 * (d + 2 * t)),
+    }
+
+
+@lines(CLAIM, Region(
+    root=lambda *, together=900: Root(together), u=lambda root: (0, 1 / root),
+    p0=Root(Q(177147, 25600)), p=lambda p0: (0, p0), q0=Root(Q(443961, 6400)),
+    q=lambda q0: (0, q0), r0=Root(Q(15, 2)), r=lambda r0: (0, r0),
+), steps=["all errors"])  # fmt: skip
+def all_errors(u, p, q, r, *, share=Q(1, 2), each=64):
+    """Sum the errors of a round; p, q, r are the factors of T_2, T_1 and T_3."""
+    taken = (p + q + r) * u + Q(61 * 609, 2000) * u**2
+    return {"all errors": at_most(taken, 1 - share - 1 / each)}
+
+
+@lines(CLAIM, Region(
+    s=ANY, step=ANY, x=lambda *, each=Q(64): (0, 1 / each),  # k/m
+    first=(Open(0), 1), e=lambda first: (first, 1), v=(Open(0), None),  # E_0, E, sigma_min^2
+    error=lambda s, first, v, *, share=Q(1, 2), each=Q(64): (
+        None, (1 - share - 1 / each) * s * first * v
+    ),
+), steps=["contraction"])  # fmt: skip
+def contraction(s, step, x, first, e, v, error, *, share=Q(1, 2)):
+    """Leave the factor of a round where errors are so small."""
+    kept = s * (1 - step * (1 - x) * e * v) + step * error
+    return {"contraction": at_most(kept, s * (1 - step * share * first * v))}
 
 
 @statement(

@@ -1,7 +1,5 @@
 """Why Theorem 2 asks for a logarithm: the moments start without it, derived here."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -9,12 +7,12 @@ import numpy as np
 from linrep._lib.lanczos import singular_triples
 from linrep.claims import Condition, Fact, Frequency, Missing, everywhere, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import NORMAL, NORMALIZED
-from linrep.papers.fedrep.theorem2 import _heads
+from linrep.papers.fedrep.model import NORMAL, NORMALIZED
+from linrep.papers.fedrep.theorem2 import heads
 
 #: d, n, m, k and the condition number of W*: from far too few samples to so many that the bound
 #: says nothing. Those of the quick budget first.
-_SETTINGS = [
+SETTINGS = [
     (10**5, 20, 30, 1, 1.0),
     (2000, 40, 20, 2, 1.0),
     (200, 20, 100, 1, 1.0),
@@ -24,20 +22,20 @@ _SETTINGS = [
 ]
 
 
-def _squared_distances(d, n, m, k, condition, runs, rng):
+def squared_distances(d, n, m, k, condition, runs, rng):
     """Return squared distances of moments starts on normal covariates.
 
     Outside span(B*) the covariates are L Q', L lower triangular with independent entries (Bartlett)
     and Q orthonormal, which turns the start, and leaves its distance.
     """
-    heads = np.repeat(_heads(n, k, condition, rng), m, axis=0)
+    W = np.repeat(heads(n, k, condition, rng), m, axis=0)
     rows = np.arange(min(n * m, d - k))
     found = []
     for _ in range(runs):
         Z = rng.standard_normal((n * m, k))
         L = np.tril(rng.standard_normal((n * m, len(rows))), -1)
         L[rows, rows] = np.sqrt(rng.chisquare(d - k - rows))
-        A = np.sum(Z * heads, axis=1, keepdims=True) * np.hstack([Z, L])
+        A = np.sum(Z * W, axis=1, keepdims=True) * np.hstack([Z, L])
         leading = singular_triples(A, k, np.ones(min(A.shape)))[2]
         found.append(np.linalg.norm(leading[k:], 2) ** 2)
     return np.array(found)
@@ -66,10 +64,10 @@ def theorem2_logarithm(budget, rng, *, factor=8, failures=3):
     from flint import arb
 
     nearest = math.inf
-    for d, n, m, k, condition in _SETTINGS[: budget(3, 6)]:
+    for d, n, m, k, condition in SETTINGS[: budget(3, 6)]:
         rare = float(failures) * (k + 5) ** 2 / (n * m) + math.exp(-(d - k) / 16)
         runs = math.ceil(budget(12, 20, 80) / rare)
-        found = _squared_distances(d, n, m, k, condition, runs, rng)
+        found = squared_distances(d, n, m, k, condition, runs, rng)
         promised = 1.0 - float(factor) * n * m / ((d - k) * math.log(n * m))
         nearest = min(nearest, float(found.min()) - max(promised, 0.0))
         yield Frequency(
@@ -89,5 +87,5 @@ def theorem2_logarithm(budget, rng, *, factor=8, failures=3):
     yield missed if proved else Missing("it does not reach them", "another one", name=part)
     yield Fact("least squared distance, less the one promised", nearest)
     for d in budget((100, 500), (100, 500, 2500)):
-        middle = float(np.median(_squared_distances(d, d // 50, 100, 1, 1.0, 9, rng)))
+        middle = float(np.median(squared_distances(d, d // 50, 100, 1, 1.0, 9, rng)))
         yield Fact("median squared distance at mn = 2d, k = 1", middle, setting={"d": d})

@@ -2,16 +2,20 @@
 
 import numpy as np
 import pytest
+from scipy.stats import f, kstest
 
-from linrep.papers.fedrep._batches import (
+from linrep.papers.fedrep.model import (
+    DESIGNS,
     covariates,
+    exact_heads,
+    gaussian_head_errors,
     gaussian_step,
+    instance,
     least_squares,
     sampled_step,
     sphere_heads,
     tilt,
 )
-from linrep.papers.fedrep._common import DESIGNS, exact_heads, instance
 from linrep.theory.fedrep_limits import gradient_bias
 
 
@@ -72,3 +76,16 @@ def test_least_squares_of_least_norm():
     Z, y = rng.standard_normal((3, 2, 4)), rng.standard_normal((3, 2))
     expected = [np.linalg.pinv(z) @ target for z, target in zip(Z, y, strict=True)]
     np.testing.assert_allclose(least_squares(Z, y), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(("k", "m"), [(1, 11), (3, 3), (3, 4)])  # at m = k without a mean
+def test_head_errors_have_an_f_distribution(k, m):
+    rng = np.random.default_rng(5)
+    truth, B = instance(4000, 2 * k, k, rng, distance=0.5)
+    outside = truth.theta - truth.theta @ B @ B.T
+    X = rng.standard_normal((4000, m, truth.d))
+    errors = least_squares(X @ B, (X @ outside[:, :, None])[..., 0])
+    squares = np.sum(outside**2, axis=1)
+    for found in (errors, gaussian_head_errors(squares, m, k, rng)):
+        ratios = np.sum(found**2, axis=1) / squares * (m - k + 1) / k
+        assert kstest(ratios, f(k, m - k + 1).cdf).pvalue > 1e-4

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.papers.fedrep import collaboration, heads
+from linrep.papers.fedrep import collaboration
 from linrep.papers.fedrep.counterexamples import (
     a1_w,
     claim1_proof,
     eq12,
     eq85,
     global_minima,
+    heads_gd,
     init_remark,
     lemma2_eq31,
     lemma5_eq50,
@@ -94,13 +95,10 @@ def test_the_second_half_of_85():
 
 
 def test_one_update_leaves_most_of_the_loss_whatever_the_step():
-    case = heads._two_directions(0.0, 1.0).cases[0]
-    spectrum, error = np.array(case[2]["eigenvalues of G"]), np.array(case[2]["first error"])
+    spectrum, error = (np.array(x, dtype=float) for x in (heads_gd.SPECTRUM, heads_gd.ERROR))
     steps = np.linspace(0.0, 100.0, 100_001)
     losses = (spectrum * ((1.0 - steps[:, None] * spectrum) * error) ** 2).sum(axis=1)
-    assert losses.min() / losses[0] == pytest.approx(float(case[0]), rel=1e-6)
-    assert case[2]["updates"] == 1
-    assert heads._two_directions(1.0, 1.0).cases[0][0] == 0
+    assert losses.min() / losses[0] == pytest.approx(float(heads_gd.left_by_one_update()), rel=1e-6)
 
 
 def test_the_lower_bound_of_the_samples_is_near_what_theorem_1_asks_for():
@@ -112,7 +110,8 @@ def test_the_lower_bound_of_the_samples_is_near_what_theorem_1_asks_for():
 
 
 def test_a_lone_client_needs_more_than_a_thousand_times_the_federated_rate():
-    needed, claimed, where = collaboration._large_both(14)
+    relation, where = collaboration.large_both(14)
     d, n = where["d"], where["n"]
-    assert needed == d > claimed >= 1000 * (d / n + np.log(n))
-    assert collaboration._large_both(10)[0] < collaboration._large_both(10)[1]
+    assert relation.left == d > relation.right >= 1000 * (d / n + np.log(n))
+    relation, _ = collaboration.large_both(10)
+    assert relation.left < relation.right

@@ -1,21 +1,28 @@
-"""Formulas behind the checks of definitions and assumptions, against naive versions."""
+"""What the checks are built of, against naive versions."""
 
 from itertools import combinations, product
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.stats import chi2
 
-from linrep.claims import Budget
 from linrep.papers.fedrep import (
     assumption1_definition2,
     assumption2_3,
-    definition1,
-    definition3,
-    eq4_eq5,
+    assumption3_relaxed,
+    claim1,
+    collaboration,
+    eq48_to_50,
+    eq70_to_84,
     heads,
+    lemma2,
+    lemma3_4,
+    theorem2,
 )
-from linrep.problems import SharedRepresentation
+from linrep.papers.fedrep.concentration import sampled_sides
+from linrep.papers.fedrep.model import sensing
+from linrep.theory.fedrep_lemmas import triangle_bound
 
 
 @pytest.fixture
@@ -23,35 +30,35 @@ def rng():
     return np.random.default_rng(0)
 
 
-def signs(d):
-    return np.array(list(product((-1.0, 1.0), repeat=d)))
-
-
 def test_moments_of_signs(rng):
     v = rng.standard_normal(4)
-    products = signs(4) @ v
-    assert np.isclose(assumption1_definition2._mgf("rademacher", v), np.exp(products).mean())
-    assert np.isclose(assumption1_definition2._fourth("rademacher", v), (products**4).mean())
+    products = np.array(list(product((-1.0, 1.0), repeat=4))) @ v
+    assert np.isclose(assumption1_definition2.mgf("rademacher", v), np.exp(products).mean())
+    assert np.isclose(assumption1_definition2.fourth("rademacher", v), (products**4).mean())
 
 
 def test_moments_of_uniform_covariates(rng):
-    v = rng.standard_normal(3)
-    ends = 3.0**0.5
+    v, ends = rng.standard_normal(3), 3.0**0.5
     each = [quad(lambda x, a=a: np.exp(a * x), -ends, ends)[0] / (2 * ends) for a in v]
-    assert np.isclose(assumption1_definition2._mgf("uniform", v), np.prod(each))
+    assert np.isclose(assumption1_definition2.mgf("uniform", v), np.prod(each))
     x = rng.uniform(-ends, ends, (400_000, 3)) @ v
-    assert np.isclose(assumption1_definition2._fourth("uniform", v), (x**4).mean(), rtol=0.02)
-    assert np.isclose(assumption1_definition2._mgf("uniform", v * 1e-6), 1.0)
+    assert np.isclose(assumption1_definition2.fourth("uniform", v), (x**4).mean(), rtol=0.02)
+    assert np.isclose(assumption1_definition2.mgf("uniform", v * 1e-6), 1.0)
 
 
 def test_moments_on_the_sphere(rng):
     v = np.array([0.3, -1.1, 0.6])
     x = rng.standard_normal((400_000, 3))
     products = np.sqrt(3.0) * (x @ v) / np.linalg.norm(x, axis=1)
-    # In three dimensions a coordinate is uniform (Archimedes).
-    radius = np.sqrt(3.0) * np.linalg.norm(v)
-    assert np.isclose(assumption1_definition2._mgf("sphere", v), np.sinh(radius) / radius)
-    assert np.isclose(assumption1_definition2._fourth("sphere", v), (products**4).mean(), rtol=0.02)
+    radius = np.sqrt(3.0) * np.linalg.norm(v)  # a coordinate is uniform (Archimedes)
+    assert np.isclose(assumption1_definition2.mgf("sphere", v), np.sinh(radius) / radius)
+    assert np.isclose(assumption1_definition2.fourth("sphere", v), (products**4).mean(), rtol=0.02)
+
+
+def test_excess_is_that_of_a_two_point_law_in_one_dimension():
+    v = np.linspace(0.01, 2.0, 60)  # zero with probability 2/3, else +-sqrt(3)
+    expected = np.max(np.log(2.0 / 3.0 + np.cosh(v * np.sqrt(3.0)) / 3.0) - v**2 / 2.0)
+    np.testing.assert_allclose(claim1.excess_of_atom(1), expected, atol=1e-9)
 
 
 def test_first_update_that_is_enough():
@@ -61,7 +68,7 @@ def test_first_update_that_is_enough():
         while left.sum() > 1e-6 * weights.sum():
             left *= (1.0 - step * spectrum) ** 2
             s += 1
-        assert heads._first(spectrum, weights, step, np.log(1e-6)) == s
+        assert heads.first(spectrum, weights, step, np.log(1e-6)) == s
 
 
 def test_no_polynomial_lowers_the_loss_sooner(rng):
@@ -75,16 +82,7 @@ def test_no_polynomial_lowers_the_loss_sooner(rng):
         losses.append(np.sum(spectrum * (error + span @ best) ** 2))
     for epsilon in (0.5, 1e-1, 1e-2, 1e-3):
         expected = next((s for s in range(1, 7) if losses[s] <= epsilon * losses[0]), 7)
-        assert heads._krylov(spectrum, error, epsilon) == expected
-
-
-def test_slopes_are_regressions(rng):
-    counts = heads._count_updates(Budget("quick"), rng)
-    slopes = heads._slopes(counts)
-    for batch, rows in list(counts.groupby("batch"))[::10]:
-        for name in heads._METHODS:
-            slope = np.polyfit(rows["log"], rows[name], 1)[0]
-            assert np.isclose(slopes.loc[batch, name], slope, atol=1e-9)
+        assert heads.krylov(spectrum, error, epsilon) == expected
 
 
 @pytest.mark.parametrize("rn", [1, 2, 4, 9])
@@ -107,32 +105,99 @@ def test_search_for_extreme_subsets(rng, monkeypatch, sign):
     assert np.isclose(assumption2_3.extreme_subset(W, 6, sign, rng), exact)
 
 
-def test_smallest_parameter(rng):
-    M = rng.standard_normal((5, 3))
-    mu = definition3._parameter(M)
-    rows = [np.linalg.norm(row) for row in M]
-    limit = mu * np.sqrt(3) / np.sqrt(5) * np.sqrt(sum(x**2 for x in M.ravel()))
-    assert np.isclose(max(rows), limit)
+@pytest.mark.parametrize("k", [1, 3])
+def test_shortened_heads(rng, k):
+    norms = np.linalg.norm(assumption3_relaxed.shortened(50, 8, k, 0.5, rng).W, axis=1)
+    assert norms.min() >= 0.5 * np.sqrt(k) - 1e-12
+    assert norms.max() <= np.sqrt(k) + 1e-12
+    W = assumption3_relaxed.shortened(50, 8, k, 1e-3, rng).W
+    assert np.allclose(W[:k], np.sqrt(k) * np.eye(k))
+    assert np.allclose(np.linalg.norm(W[k:], axis=1), 1e-3 * np.sqrt(k))
 
 
-def test_printed_distance(rng):
-    B1, B2 = rng.standard_normal((2, 7, 3))
-    Q1, Q2 = np.linalg.qr(B1)[0], np.linalg.qr(B2)[0]
-    assert np.isclose(definition1._printed(B1, B2), np.linalg.norm(Q2 - Q1 @ Q1.T @ Q2, 2))
-    assert definition1._printed(np.eye(3), np.eye(3)) == 0.0
-    thin = B1[:, :1] @ np.ones((1, 3))  # a basis of three columns and rank 1
-    assert np.isclose(definition1._printed(B1, thin), 0.0)
-    assert np.isclose(definition1._printed(thin, B1), 1.0)
+@pytest.mark.parametrize("d", [1, 2])
+def test_quarter_nets(rng, d):
+    points = rng.standard_normal((500, d))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    net = eq48_to_50.net(d, rng)
+    assert np.allclose(np.linalg.norm(net, axis=1), 1.0)
+    gaps = np.linalg.norm(points[:, None] - net[None], axis=2).min(axis=1)
+    assert gaps.max() <= 0.25
 
 
-def test_far_minimizers(rng):
-    for d, k, n in ((5, 1, 4), (6, 2, 5), (9, 3, 7), (4, 3, 8)):
-        for centred in (False, True):
-            W = rng.standard_normal((n, k))
-            truth = SharedRepresentation(
-                np.linalg.qr(rng.standard_normal((d, k)))[0], W - centred * W.mean(axis=0)
-            )
-            B, w = eq4_eq5._far_minimizer(truth, truth.theta.mean(axis=0), centred)
-            assert B.shape == (d, k)
-            assert np.allclose(B @ w, truth.theta.mean(axis=0))
-            assert np.linalg.matrix_rank(B) == k
+def test_needed_inverts_the_bound():
+    for least in (0.4, 0.9, 0.999):
+        delta = eq70_to_84.needed(np.diag([least, 1.0]), 0.1, 1.3)
+        bound = triangle_bound(delta, step_size=0.1, sigma_max=1.3)
+        assert float(bound) == pytest.approx(least**-0.5)
+    assert eq70_to_84.needed(1.5 * np.eye(2), 0.1, 1.3) == 0.0
+
+
+def test_sensing_operator(rng):
+    X, M = rng.standard_normal((3, 2, 4)), rng.standard_normal((3, 4))
+    A = sensing(X)
+    for i, j in product(range(3), range(2)):
+        matrix = np.outer(np.eye(3)[i], X[i, j])
+        assert np.allclose(A[2 * i + j], matrix.ravel())
+        assert np.isclose((A @ M.ravel())[2 * i + j], np.sum(matrix * M))
+
+
+def test_smallest_eigenvalues_by_the_triangular_factor(rng):
+    drawn = lemma2.smallest_eigenvalues(3, 12, 2, 1500, rng)
+    sampled = [sampled_sides("gaussian", 3, 12, 2, 0.5, "equal", rng)[0] for _ in range(1500)]
+    spread = np.sqrt((drawn.var() + np.var(sampled)) / 1500)
+    assert abs(drawn.mean() - np.mean(sampled)) < 4.5 * spread
+
+
+@pytest.mark.parametrize("df", [1.0, 2.0, 3.0, 8.0, 100.0])
+def test_tails_are_bounded_from_both_sides(df):
+    x = df * np.array([0.5, 1.0, 2.0, 3.0])
+    exact = chi2.logsf(x, df)
+    assert np.all(lemma3_4.rarest(np.array(df), x) <= exact + 1e-9)
+    assert np.all(exact <= lemma3_4.chernoff(df, x) + 1e-9)
+
+
+def test_lemma_3_is_violated_at_least_as_often_as_bounded_from_below(rng):
+    """At c = 1/4, k = rn = 4, heads sqrt(k) e_i, and one sample each."""
+    u, z = rng.standard_normal((20_000, 4)), rng.chisquare(4, (20_000, 4))
+    rows = 2.0 * np.abs(u) * np.sqrt(z)  # sqrt(k) |u| |z|
+    share = np.mean(np.linalg.norm(rows, axis=1) > 0.25 * 4**1.5 * np.sqrt(np.log(4.0)) * 2.0)
+    *_, below = lemma3_4.log_probabilities(0.25, None, 111.0)
+    assert below.set_index("k")["log probability"][4.0] <= np.log(share)
+
+
+def test_smallest_sufficient_m_is_d_alone_and_k_with_the_representation(rng):
+    for size in (6, 10):
+        (alone, clients), (new, _) = (
+            collaboration.alone(16, size, rng), collaboration.new(size, 24, rng),
+        )  # fmt: skip
+        assert clients == 5 * 16
+        assert size - 1 <= alone.x <= size
+        assert size - 1 <= new.x <= size
+
+
+def test_counts_are_those_at_the_ratios_chosen():
+    runs = collaboration.Recovery(excess=[1, 2, 4], won=[0, 1, 5], trials=5, unit=2.0)
+    np.testing.assert_array_equal(runs.count(0.0, 1.0), [0, 5])
+    np.testing.assert_array_equal(runs.count(1.0), [6, 10])
+
+
+@pytest.mark.parametrize("power", [-1.0, 0.0, 2.0])
+def test_fitted_exponent_of_a_power_law(power):
+    x = np.array([1, 4, 16])
+    assert collaboration.fitted(x, 3.0 * x**power) == pytest.approx(power)
+
+
+def test_heads_of_rank_two_and_skewed_ones(rng):
+    W = theorem2.heads(10, 2, 3.0, rng)
+    np.testing.assert_allclose(np.linalg.norm(W, axis=1), np.sqrt(2.0))
+    np.testing.assert_allclose(np.linalg.cond(W), 3.0)
+    B, W = theorem2.skewed(6, True, rng)
+    np.testing.assert_allclose(W.T @ W / len(W), [[1.0, 0.8], [0.8, 1.0]])
+    np.testing.assert_allclose(B, np.eye(6, 2))
+
+
+def test_bound_is_a_power_of_the_share_of_samples():
+    expected = 4.0 * 2 * 8 / (0.2 * 50 * 10)  # kappa~ = 2: sigma_min,*^2 = sin(t)^2 = 1/5
+    np.testing.assert_allclose(theorem2.bound((50, 10, 8, 2, 2.0), 1.0), expected)
+    np.testing.assert_allclose(theorem2.bound((50, 10, 8, 2, 2.0), 0.5), np.sqrt(expected))

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from linrep.papers.fedrep import _runs, noise_floor, theorem1
+from linrep.papers.fedrep import model, noise_floor, theorem1
 
 
 def test_smallest_m_is_where_runs_begin_to_succeed(monkeypatch):
     monkeypatch.setattr(
-        _runs, "run", lambda rng, m, **cell: (np.array([m < 137.0]), np.array([0.5]))
+        model, "run", lambda rng, m, **cell: (np.array([m < 137.0]), np.array([0.5]))
     )
-    point, runs = _runs.smallest_m(None, 5, k=2)
+    point, runs = theorem1.smallest_m(None, 5, k=2)
     assert point.low <= 137 <= point.high <= 1.15 * 137
     assert runs > 5
 
@@ -18,7 +18,7 @@ def test_smallest_m_is_where_runs_begin_to_succeed(monkeypatch):
 @pytest.mark.parametrize("design", ["gaussian", "rademacher"])
 def test_run_promises_what_the_theorem_prints(design):
     rng = np.random.default_rng(0)
-    distances, promised = _runs.run(
+    distances, promised = model.run(
         rng, 40, d=8, n=6, k=2, condition=1.0, start=0.5, design=design, rounds=5
     )
     assert distances.shape == promised.shape == (6,)
@@ -27,7 +27,7 @@ def test_run_promises_what_the_theorem_prints(design):
 
 
 def test_numbers_of_a_problem_are_extremes_over_sets_of_participants():
-    problem = _runs.draw_problem(np.random.default_rng(0), d=8, n=6, k=2, participation=0.5)
+    problem = model.draw_problem(np.random.default_rng(0), d=8, n=6, k=2, participation=0.5)
     assert problem.participants == 3
     W = problem.truth.W
     values = np.array(
@@ -47,10 +47,10 @@ def test_numbers_of_a_problem_are_extremes_over_sets_of_participants():
 def test_instances_satisfy_assumption_2():
     rng = np.random.default_rng(0)
     for design in ("gaussian", "sphere"):
-        for cell in theorem1._instances(design, 60, rng):
-            assert np.isfinite(_runs.draw_problem(rng, **cell).condition)
+        for cell in theorem1.instances(design, 60, rng):
+            assert np.isfinite(model.draw_problem(rng, **cell).condition)
 
 
-def test_typical_norm_is_near_the_sum_of_roots():
-    found = noise_floor._typical_norm(2000, 2, np.random.default_rng(0))
+def testtypical_norm_is_near_the_sum_of_roots():
+    found = noise_floor.typical_norm(2000, 2, np.random.default_rng(0))
     np.testing.assert_allclose(found, np.sqrt(2000) + np.sqrt(2), rtol=0.02)

@@ -6,7 +6,7 @@ from scipy.stats import chi2, kstest, norm
 
 from linrep.claims import everywhere
 from linrep.papers.fedrep import theorem1_gaussian
-from linrep.papers.fedrep._runs import draw_problem
+from linrep.papers.fedrep.model import draw_problem
 from linrep.theory import fedrep as theory
 from tests.papers.fedrep.test_proofs import SHAPES, NormalRound, norm2
 

@@ -5,6 +5,7 @@ import pytest
 
 from linrep.algorithms import moments_start
 from linrep.papers.fedrep import theorem2_logarithm
+from linrep.papers.fedrep.theorem2 import heads
 from linrep.problems import SharedRepresentation
 from linrep.problems.subspace import distance
 from tests.theory.support import check_mean
@@ -18,8 +19,8 @@ def rng():
 @pytest.mark.parametrize(("d", "n", "m", "k"), [(6, 4, 5, 2), (30, 5, 3, 1), (9, 3, 40, 3)])
 def test_starts_have_the_law_of_those_on_samples_in_full(d, n, m, k, rng):
     condition = 1.0 if k == 1 else 1.5
-    found = theorem2_logarithm._squared_distances(d, n, m, k, condition, 400, rng)
-    truth = SharedRepresentation(np.eye(d, k), theorem2_logarithm._heads(n, k, condition, rng))
+    found = theorem2_logarithm.squared_distances(d, n, m, k, condition, 400, rng)
+    truth = SharedRepresentation(np.eye(d, k), heads(n, k, condition, rng))
     drawn = [distance(moments_start(truth.draw(m, rng=rng), k), truth.B) ** 2 for _ in range(400)]
     error = np.hypot(found.std(), np.std(drawn)) / np.sqrt(400)
     assert abs(found.mean() - np.mean(drawn)) < 5.0 * error

@@ -1,13 +1,10 @@
-"""What the checks of Lemmas 2 to 5 share: the designs drawn in full, and the constants."""
-
-from __future__ import annotations
+"""What the checks of Lemmas 2 to 4 share: the designs drawn in full, and the constants."""
 
 import numpy as np
 
 from linrep.claims import Constant, Exponent
 from linrep.claims.tables import cells, table
-from linrep.papers.fedrep._batches import covariates, least_squares
-from linrep.papers.fedrep._common import OTHERS, instance
+from linrep.papers.fedrep.model import OTHERS, covariates, instance, least_squares
 
 CLIENTS = [2, 5, 50, 500]
 RANKS = [1, 2, 4, 8]
@@ -36,16 +33,20 @@ def sampled_sides(design, rn, m, k, distance, angles, rng):
     return max(smallest, 0.0), np.linalg.norm(cross) / scale, np.linalg.norm(errors) / scale
 
 
-def other_settings():
-    """Return settings for batches that are drawn in full, of every design but the Gaussian."""
-    return [
-        setting
-        for design in OTHERS
-        for setting in (
-            cells({"m": 40, "k": 2, "design": design}, rn=[2, 10, 50])
-            + cells({"m": 40, "rn": 5, "design": design}, k=[1, 2, 4])
-        )
-    ]
+def constants(lemma, tables, sampled, repeats):
+    """Yield the constants that a lemma needs, which have to stay bounded, table by table.
+
+    A table is settings, what draws a constant, how many, along what, and by what. Of designs but
+    the Gaussian batches are drawn in full, `sampled(rn, m, k, design)`.
+    """
+    others = []
+    for design in OTHERS:
+        others += cells({"m": 40, "k": 2, "design": design}, rn=[2, 10, 50])
+        others += cells({"m": 40, "rn": 5, "design": design}, k=[1, 2, 4])
+    tables = {**tables, "other x": (others, sampled, repeats, ["rn", "k"], ["m", "design"])}
+    for name, (settings, draw, runs, along, by) in tables.items():
+        rows = table(settings, draw, runs)
+        yield Constant(rows, along, by=by, name=name, label=f"c that Lemma {lemma} needs")
 
 
 def in_m(left, column, m_power, rng, runs):
@@ -60,15 +61,3 @@ def in_m(left, column, m_power, rng, runs):
             sizes, samples, equals=-m_power, margin=0.25, along="m", of="left side",
             name=f"left side in m, {design} x",
         )  # fmt: skip
-
-
-def constants(lemma, tables, rng):
-    """Yield for each table the constant of a lemma, which has to stay bounded."""
-    for name, (settings, draw, runs, directions, by) in tables.items():
-        yield Constant(
-            table(settings, draw, runs),
-            directions,
-            by=by,
-            name=name,
-            label=f"c that Lemma {lemma} needs",
-        )
