@@ -122,11 +122,6 @@ def _bounded(u, p_power, ratio):
     return ratio(u**b) <= u ** (2 * b - a)
 
 
-@certificate("pflmf.lemma4", "one coordinate: theta y <= alpha theta^2/2 + y^2/(2 alpha)")
-def coordinate(theta, y, alpha, *, factor=1):
-    return [alpha > 0], theta * y <= factor * (alpha * theta**2 / 2 + y**2 / (2 * alpha))
-
-
 @certificate(
     "pflmf.corollary2.constants",
     "for eta = 1/(2 L sqrt(T)): 2/(eta T (1 - 2 eta L)) = 4 L/(sqrt(T) - 1)",
