@@ -22,9 +22,9 @@ from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
 from linrep.claims.quantities import LOWER
-from linrep.papers.pflmf import _cases
-from linrep.papers.pflmf._hypotheses import stops_falling
+from linrep.papers.pflmf import model
 from linrep.papers.pflmf.counterexamples.assumption2_minibatches import variance as of_one_sample
+from linrep.papers.pflmf.model import stops_falling
 from linrep.problems import Objectives
 from linrep.theory import pflmf as theory
 
@@ -37,7 +37,7 @@ _FAR = 1e6  # a norm of v
 def functions(kind, rng) -> Objectives:
     """Return the functions of two clients, curved at zero but for the affine ones."""
     if kind != "Huber":
-        return _cases.drawn(rng, "own" if kind == "quadratic" else kind, _N, _D)
+        return model.drawn(rng, "own" if kind == "quadratic" else kind, _N, _D)
     A = 0.1 * rng.standard_normal((_N, _D))
 
     def huber(i, x):

@@ -23,8 +23,8 @@ from linrep.claims import (
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import LOWER, UPPER, VALUE
-from linrep.papers.pflmf._hypotheses import ASSUMPTIONS, NOISY
-from linrep.papers.pflmf._runs import Bound, at_rest, averages, exact, reference
+from linrep.papers.pflmf.model import ASSUMPTIONS, NOISY
+from linrep.papers.pflmf.runs import Bound, at_rest, averages, exact, reference
 from linrep.papers.pflmf.theorem1_noise import (
     corollary_step,
     exact_left,

@@ -7,11 +7,11 @@ from itertools import pairwise, product
 
 from linrep.claims import Cases, Readings, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.pflmf import _exact
-from linrep.papers.pflmf._hypotheses import NOISE, SMOOTH
+from linrep.papers.pflmf import model
 from linrep.papers.pflmf.counterexamples import step_a_display as a_by_hand
 from linrep.papers.pflmf.counterexamples import step_b_display as b_by_hand
 from linrep.papers.pflmf.counterexamples import step_c_display as c_by_hand
+from linrep.papers.pflmf.model import NOISE, SMOOTH
 
 _SHARES = (Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(1))
 _STEPS = (1, 2, 5)
@@ -19,11 +19,11 @@ _ETA = Fraction(49, 100)  # times L, below 1/2
 _QUANTITY = "increase of F over eta_v times the gradients' term"
 
 
-def _broken_off(p, K, variance, v) -> list[_exact.Exact]:
+def _broken_off(p, K, variance, v) -> list[model.Exact]:
     """Return rounds of (uv)^2/2 at u = 1, L = 1, broken off after k = 0, ..., K local steps."""
-    f, one = _exact.Scalar((1,), (0,), (0,)), Fraction(1)
+    f, one = model.Scalar((1,), (0,), (0,)), Fraction(1)
     return [
-        _exact.exact_round(f, one, [v], p, K, _ETA, one, variance, steps=k) for k in range(K + 1)
+        model.exact_round(f, one, [v], p, K, _ETA, one, variance, steps=k) for k in range(K + 1)
     ]
 
 
@@ -64,9 +64,9 @@ def step_a(budget, rng, *, masked=False, factor=1.0, curvature=0.5, noise=0.5):
     v = Fraction(1, 100)
     for before, after, r, k, at in _local_steps(v, (Fraction(0), v**2)):
         gradient = r.masked[k] if masked else r.p * r.steps[k]
-        size = 1 - _exact.rational(curvature) * r.eta_v * r.L
-        right = -_exact.rational(factor) * r.eta_v * size * gradient
-        variance = _exact.rational(noise) * r.variance
+        size = 1 - model.rational(curvature) * r.eta_v * r.L
+        right = -model.rational(factor) * r.eta_v * size * gradient
+        variance = model.rational(noise) * r.variance
         right += r.eta_v**2 * r.L * (r.p if masked else 1) * variance
         unit = r.eta_v * gradient
         increase = after.after_V - before.after_V
@@ -78,7 +78,7 @@ def step_a(budget, rng, *, masked=False, factor=1.0, curvature=0.5, noise=0.5):
     left, right = a_by_hand.sides(masked=masked)
     at = {"F": "(uv)^2/2", "u": 1, "v": "1/100", "p": "1/2", "K": 2, "eta": "49/100", "k": 1}
     yield Cases(
-        [(left, _exact.rational(factor) * right, at)],
+        [(left, model.rational(factor) * right, at)],
         name="k = 1, K = 2, by hand",
         quantity="E F(U, V_2) - E F(U, V_1)",
         strength=strength,
@@ -129,7 +129,7 @@ def step_b(budget, rng, *, noisy=True, factor=1.0):
         # On [0, 1] x [-1/2, 1/2] the second derivatives are at most 1; grad_U = u v^2.
         smooth.append(((v**2 - new**2) ** 2, (v - new) ** 2, at))
         left, right = b_by_hand.sides(v, Fraction(noise, 10))
-        moved.append((left, _exact.rational(factor) * right, at))
+        moved.append((left, model.rational(factor) * right, at))
     yield Cases(smooth, name="smoothness", quantity="squared change of grad_U")
     yield Cases(moved, name="what the heads have moved by", quantity="|V - V_1|^2")
 
@@ -168,28 +168,28 @@ def step_c(budget, rng, *, masked=False, factor=1.0, reach=1.0, drift=0.5, noise
     ]
     # Near the minimum of (uv - 1)^2/2, where both sides are nearly equal at p = K = 1; second
     # derivatives are at most L where u and v are within 2 e of 1.
-    e, f = Fraction(1, 10**6), _exact.Scalar((1,), (1,), (0,))
+    e, f = Fraction(1, 10**6), model.Scalar((1,), (1,), (0,))
     L = 2 * (1 + 2 * e) ** 2 - 1
     for p in (one, one / 2):
         rounds.append(
-            [_exact.exact_round(f, one, [1 + e], p, 1, _ETA / L, L, steps=k) for k in (0, 1)]
+            [model.exact_round(f, one, [1 + e], p, 1, _ETA / L, L, steps=k) for k in (0, 1)]
         )
     for each in rounds:
         r = each[-1]
         for k, (before, after) in enumerate(pairwise(each)):
             gradient = r.masked[k] if masked else r.p * r.steps[k]
-            size = r.eta_v * (_exact.rational(reach) * r.K + 1) * r.L / 2
-            right = -_exact.rational(factor) * r.eta_v * (1 - size) * gradient
+            size = r.eta_v * (model.rational(reach) * r.K + 1) * r.L / 2
+            right = -model.rational(factor) * r.eta_v * (1 - size) * gradient
             moved = r.eta**2 * (r.delta_U + (r.variance if masked else 0))
-            right += r.p * r.L / r.K * _exact.rational(drift) * moved
-            variance = _exact.rational(noise) * r.variance
+            right += r.p * r.L / r.K * model.rational(drift) * moved
+            variance = model.rational(noise) * r.variance
             right += r.eta_v**2 * r.L * (r.p if masked else 1) * variance
             unit = r.eta_v * gradient
             increase = after.after_both - before.after_both
             name = "k = 0" if k == 0 else "k > 0"
             found[name].append((increase / unit, right / unit, {**r.instance, "k": k}))
     strength = PROVED if masked else ""
-    left, right = c_by_hand.sides(masked=masked, factor=_exact.rational(factor))
+    left, right = c_by_hand.sides(masked=masked, factor=model.rational(factor))
     at = {"F": "(uv)^2/2", "u": 1, "v": "1/1000", "p": "1/10", "K": 20, "eta": "49/100", "k": 19}
     yield Cases(
         [(left, right, at)],
@@ -200,7 +200,7 @@ def step_c(budget, rng, *, masked=False, factor=1.0, reach=1.0, drift=0.5, noise
     for name, cases in found.items():
         yield Cases(cases, name=name, quantity=_QUANTITY, strength=strength)
     if masked:
-        yield _noise_of_heads(_exact.rational(noise))
+        yield _noise_of_heads(model.rational(noise))
 
 
 step_c.corrected(

@@ -13,10 +13,9 @@ from linrep.claims import Cases, Identity, Mean, Readings, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
-from linrep.papers.pflmf import _cases
-from linrep.papers.pflmf._cases import QUADRATIC, Case
-from linrep.papers.pflmf._hypotheses import NOISE
+from linrep.papers.pflmf import model
 from linrep.papers.pflmf.counterexamples import eq11 as growing
+from linrep.papers.pflmf.model import NOISE, QUADRATIC, Case
 from linrep.theory import pflmf_rounds
 
 
@@ -66,8 +65,8 @@ def moments(case: Case, k: int) -> Moments:
 def _growing(chances) -> list[Case]:
     """Return rounds of cos(u v) at u = 1, v = 0.3, bounded functions whose gradient grows."""
     found = [
-        _cases.valid(_cases.cosine(), [[1.0]], [[0.3]], *setting, kind="cos(u v)")
-        for setting in product(chances, (2, 20), _cases.SIZES)
+        model.valid(model.cosine(), [[1.0]], [[0.3]], *setting, kind="cos(u v)")
+        for setting in product(chances, (2, 20), model.SIZES)
     ]
     return [case for case in found if case is not None]
 
@@ -75,13 +74,13 @@ def _growing(chances) -> list[Case]:
 def _rounds(budget, rng) -> dict[str, list[Case]]:
     """Return rounds: random ones, |v|^2/2 with noise from little to nearly alone, and cosines."""
     count = budget(30, 1000, 5000)
-    chances = (0.02, 0.25, 1.0) if budget.name == "quick" else _cases.CHANCES
+    chances = (0.02, 0.25, 1.0) if budget.name == "quick" else model.CHANCES
     noisy = product(chances, (2, 20), (0.1, 0.499), (0.1, 1e3), budget((1, 3), (1, 3, 8)))
     return {
-        "|v|^2/2 with noise": [_cases.flat(*setting) for setting in noisy],
+        "|v|^2/2 with noise": [model.flat(*setting) for setting in noisy],
         "cos(u v)": _growing(chances),
-        "random rounds, exact gradients": list(_cases.at_random(rng, count)),
-        "random rounds, noise": list(_cases.at_random(rng, count, QUADRATIC, noisy=True)),
+        "random rounds, exact gradients": list(model.at_random(rng, count)),
+        "random rounds, noise": list(model.at_random(rng, count, QUADRATIC, noisy=True)),
     }
 
 
@@ -126,7 +125,7 @@ def _eleven(looked, first, at_start, noise_power, name) -> Cases:
         if left > 0.0:
             at = {**case.instance(), "k": k}
             found.append((left / (left + right), right / (left + right) + 1e-12, at))
-    return Cases(found, quantity=_cases.QUANTITY, name=name)
+    return Cases(found, quantity=model.QUANTITY, name=name)
 
 
 def _display(looked) -> tuple[list, list]:
@@ -241,7 +240,7 @@ def _squares_taken(case: Case, k: int, rng, runs) -> list[float]:
 def _drawn(budget, rng, noise_power, factor):
     """Yield the equation from rounds of `linrep.pflmf`: first and last of four local steps."""
     for p, k in product((0.25, 1.0), (0, 3)):
-        case = _cases.flat(p, 4, 0.499, 3.0, 3)
+        case = model.flat(p, 4, 0.499, 3.0, 3)
         stated = factor * float(case.round.masked_V[k]) + p**noise_power * case.setting.noise**2
         yield Mean(
             np.array(_squares_taken(case, k, rng, budget(250, 3000))) / stated,
@@ -257,7 +256,7 @@ def _drawn(budget, rng, noise_power, factor):
 def _printed(budget, rng, noise_power):
     """Yield (11) on rounds of `linrep.pflmf`: with noise at k = 0, of cos(u v) at k > 0."""
     for p in (0.25, 0.5):
-        case = _cases.flat(p, 4, 0.499, 3.0, 3)
+        case = model.flat(p, 4, 0.499, 3.0, 3)
         gradient = p * float(case.round.steps_V[0])
         stated = p**noise_power * case.setting.noise**2
         share = (np.array(_squares_taken(case, 0, rng, budget(250, 3000))) - gradient) / stated
@@ -268,7 +267,7 @@ def _printed(budget, rng, noise_power):
             name=f"linrep.pflmf, k = 0, p = {p:g}",
             setting=case.instance(),
         )
-    some = _growing(budget((0.02, 0.5, 1.0), _cases.CHANCES))
+    some = _growing(budget((0.02, 0.5, 1.0), model.CHANCES))
     later: dict[str, list] = {"V^t on the right": [], "V_k on the right": []}
     for case, k in [(each, k) for each in some for k in _chosen(each, False)]:
         p = case.setting.participation

@@ -13,9 +13,9 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import Cases, Curve, Fact, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.pflmf import _cases, _exact
-from linrep.papers.pflmf._hypotheses import NOISE, SMOOTH
+from linrep.papers.pflmf import model
 from linrep.papers.pflmf.counterexamples import eq16 as by_hand
+from linrep.papers.pflmf.model import NOISE, SMOOTH
 from linrep.theory import pflmf as theory
 
 _LINKS = ("first", "second", "third")
@@ -122,13 +122,13 @@ def expected_cosine(s: theory.Setting, u: float, v: float, points: int = 16) -> 
 
 def _cosines(rng, count, variant: Variant) -> Cases:
     """Return the second inequality on cos(u v): at its minimum u v = pi, and at random."""
-    problem, cases = _cases.cosine(), []
+    problem, cases = model.cosine(), []
     for place in range(count):
         rest = place % 4 == 0
         u, v = (np.sqrt(np.pi), np.sqrt(np.pi)) if rest else rng.uniform(-2.5, 2.5, 2)
-        p, K = float(rng.choice(_cases.CHANCES)), int(rng.integers(1, 4))
+        p, K = float(rng.choice(model.CHANCES)), int(rng.integers(1, 4))
         eta_L, sigma = (
-            float(rng.choice(_cases.SIZES)),
+            float(rng.choice(model.SIZES)),
             10.0 ** (-4.0 if rest else rng.uniform(-2, 1)),
         )
         L = theory.local_smoothness(problem, [[u]], [[v]], 0.0, 0.0).largest
@@ -147,7 +147,7 @@ def _cosines(rng, count, variant: Variant) -> Cases:
         at = {"u": u, "v": v, "p": p, "K": K, "eta": s.step_size, "L": L, "sigma": sigma}
         cases.append((left / scale, right / scale + 1e-14 / scale + 1e-9, at))
     return Cases(
-        cases, quantity=_cases.QUANTITY, name="second <=, cos(u v) with noise", strength=PROVED
+        cases, quantity=model.QUANTITY, name="second <=, cos(u v) with noise", strength=PROVED
     )
 
 
@@ -157,10 +157,10 @@ def _weights() -> Curve:
     With those that are guaranteed, 2 w_V of the round summed anew: the least over the same rounds.
     """
     rows = []
-    for p in _cases.CHANCES:
+    for p in model.CHANCES:
         cases = [
-            *_cases.flat_grid(chances=(p,), steps=(1, 20)),
-            *(_cases.bilinear(p, K, x) for K in (1, 20) for x in _cases.SIZES),
+            *model.grid(model.flat, chances=(p,), steps=(1, 20)),
+            *(model.bilinear(p, K, x) for K in (1, 20) for x in model.SIZES),
         ]
         least = guaranteed = np.inf
         for case in cases:
@@ -188,7 +188,7 @@ def _rewritten(name, variant: Variant):
     """Return the function of a round's lhs and rhs of (A), (B), its case K, or (C)."""
 
     def lhs_rhs(case):
-        s, r = case.setting, _cases.counted(case, variant.derived)
+        s, r = case.setting, model.counted(case, variant.derived)
         p, K = s.participation, s.local_steps
         common = replace(s, in_U=s.largest, in_V=s.largest)
         if name == "B":
@@ -211,17 +211,17 @@ def _reported(cases, variant: Variant, links):
     plain, frames = variant._replace(noise_factor=1.0), []
     for at in links:
         name, lhs_rhs = f"{_LINKS[at]} <=", _chain(at, plain)
-        table = _cases.largest(cases, lhs_rhs, "eta L")
-        frames.append(_cases.drawn_as(table, name))
+        table = model.largest(cases, lhs_rhs, "eta L")
+        frames.append(model.drawn_as(table, name))
         yield Fact(f"largest left over right side, {name}", float(np.nanmax(table)))
     if variant.p_power != 2.0:
-        table = _cases.largest(cases, _chain(1, plain._replace(p_power=2.0)), "eta L")
-        frames.append(_cases.drawn_as(table, "second <= with p^2"))
-    needed = _cases.largest(
+        table = model.largest(cases, _chain(1, plain._replace(p_power=2.0)), "eta L")
+        frames.append(model.drawn_as(table, "second <= with p^2"))
+    needed = model.largest(
         [case for case in cases if case.setting.noise > 0.0 and case.setting.local_steps in (1, 5)],
         _needed,
     )
-    frames.append(_cases.drawn_as(needed, "noise", r"noise needed, over $\eta^2L\sigma^2$"))
+    frames.append(model.drawn_as(needed, "noise", r"noise needed, over $\eta^2L\sigma^2$"))
     yield Curve(pd.concat(frames, ignore_index=True))
     yield _weights()
 
@@ -242,7 +242,7 @@ def _affine_exactly(links, p_power, strength, shares=(Fraction(1, 10), Fraction(
     if len(links) == len(_LINKS):
         found["first <= last"] = []
     for p, K, eta in product(shares, (1, 5), (Fraction(1, 4),)):
-        first, second, last = by_hand.members(p, K, eta, _exact.power(p, p_power))
+        first, second, last = by_hand.members(p, K, eta, model.power(p, p_power))
         members, one = (first, second, last, last), Fraction(1)
         at = {"f": ["x", "-x"], "u": 1, "v": [1, 1], "p": str(p), "K": K, "eta": str(eta), "L": 1}
         for place in links:
@@ -277,12 +277,12 @@ def eq16(budget, rng, *, p_power=1.0, noise_factor=1.0, decrease=2.0, derived=Fa
     """
     variant = Variant(p_power, noise_factor, derived, decrease)
     links = (1,) if derived else (0, 1, 2)
-    rest = budget(((1, 5), (0.001, 0.1, 0.499)), ((1, 5, 20), _cases.SIZES))
+    rest = budget(((1, 5), (0.001, 0.1, 0.499)), ((1, 5, 20), model.SIZES))
     rounds = {
-        "affine functions": _cases.bilinear_grid((1, 5)),
-        "at rest": _cases.at_rest_grid(*rest),
-        **_cases.rounds(budget, rng),
-        "noise alone": [_cases.steep(x, K) for x in _cases.SIZES for K in (1, 5)],
+        "affine functions": model.grid(model.bilinear, (1, 5)),
+        "at rest": model.grid(model.at_rest, *rest),
+        **model.rounds(budget, rng),
+        "noise alone": [model.steep(x, K) for x in model.SIZES for K in (1, 5)],
     }
     strength = PROVED if derived else ""
     # Exponents near 2 are distinguished at small p.
@@ -291,16 +291,16 @@ def eq16(budget, rng, *, p_power=1.0, noise_factor=1.0, decrease=2.0, derived=Fa
     for position in links:
         prefix, lhs_rhs = f"{_LINKS[position]} <=, ", _chain(position, variant)
         if position == 1:
-            yield from _cases.everywhere(rounds, lhs_rhs, budget, rng, prefix, strength=strength)
+            yield from model.everywhere(rounds, lhs_rhs, budget, rng, prefix, strength=strength)
         else:
             for name, cases in rounds.items():
-                yield _cases.tried(cases, lhs_rhs, prefix + name)
+                yield model.tried(cases, lhs_rhs, prefix + name)
     if not derived:
         yield _algebra(p_power, budget(20, 60))
     for step in "ABKC":
         for name, cases in rounds.items():
             name = f"({step}) rewritten, {name}"
-            yield _cases.tried(cases, _rewritten(step, variant), name, strength)
+            yield model.tried(cases, _rewritten(step, variant), name, strength)
     yield _auxiliary(budget(20, 60), 1.0, strength)
     if derived:
         yield _cosines(rng, budget(100, 2000), variant)

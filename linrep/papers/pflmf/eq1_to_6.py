@@ -13,7 +13,7 @@ from linrep.claims import Cases, Identity, Readings, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
-from linrep.papers.pflmf import _exact
+from linrep.papers.pflmf import model
 from linrep.papers.pflmf.counterexamples import fedrep as by_hand
 
 
@@ -42,7 +42,7 @@ def eq1_2(budget, rng, *, factor=1.0):
                 weight *= law[j]
             mean += weight * sum(losses[j] for j in chosen) / m
         at = {"theta": str(theta), "m": m}
-        cases.append((abs(mean - _exact.rational(factor) * true), Fraction(0), at))
+        cases.append((abs(mean - model.rational(factor) * true), Fraction(0), at))
     yield Cases(
         cases, name="mean over data sets", quantity="distance of the mean from (1)", strength=PROVED
     )

@@ -8,8 +8,8 @@ import linrep as lr
 from linrep.claims import Cases, Fact, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
-from linrep.papers.pflmf import _cases
-from linrep.papers.pflmf._hypotheses import SMOOTH
+from linrep.papers.pflmf import model
+from linrep.papers.pflmf.model import SMOOTH
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
 
@@ -29,7 +29,7 @@ def _state(rng, kind):
     """Return functions of a kind, and factors."""
     n, d = int(rng.integers(1, 6)), int(rng.integers(1, 4))
     k = int(rng.integers(1, d + 1))
-    return (_cases.drawn(rng, kind, n, d), rng.standard_normal((d, k)), rng.standard_normal((n, k)))
+    return (model.drawn(rng, kind, n, d), rng.standard_normal((d, k)), rng.standard_normal((n, k)))
 
 
 def _apart(state, p, K, eta_L) -> float:
@@ -60,8 +60,8 @@ def _grown(q, K, k) -> float:
 def _drawn(rng, count):
     """Yield a kind of functions, p, K and eta L, and functions of the kind with factors."""
     for _ in range(count):
-        kind, p = str(rng.choice(_KINDS)), float(rng.choice(_cases.CHANCES))
-        K, size = int(rng.choice(_cases.STEPS)), float(rng.choice(_cases.SIZES))
+        kind, p = str(rng.choice(_KINDS)), float(rng.choice(model.CHANCES))
+        K, size = int(rng.choice(model.STEPS)), float(rng.choice(model.SIZES))
         yield {"kind": kind, "p": p, "K": K, "eta L": size}, _state(rng, kind)
 
 

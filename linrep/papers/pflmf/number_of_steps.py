@@ -10,8 +10,8 @@ import pandas as pd
 from linrep.claims import Cases, Curve, Fact, Paired, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import UPPER, VALUE
-from linrep.papers.pflmf._hypotheses import ASSUMPTIONS
-from linrep.papers.pflmf._runs import Bound, Cells, Instance, averages, reference
+from linrep.papers.pflmf.model import ASSUMPTIONS
+from linrep.papers.pflmf.runs import Bound, Cells, Instance, averages, reference
 from linrep.problems import QuadraticObjectives
 from linrep.theory import pflmf
 from linrep.theory.pflmf_rounds import fixed_U_average

@@ -23,8 +23,8 @@ from linrep.claims import (
 )
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
-from linrep.papers.pflmf._hypotheses import NOISE, SMOOTH
-from linrep.papers.pflmf._runs import Bound, Instance, averages, reference
+from linrep.papers.pflmf.model import NOISE, SMOOTH
+from linrep.papers.pflmf.runs import Bound, Instance, averages, reference
 from linrep.papers.pflmf.theorem1_noise import noisy_reference
 from linrep.theory import pflmf, pflmf_rounds
 

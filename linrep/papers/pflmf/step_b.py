@@ -14,10 +14,9 @@ import linrep as lr
 from linrep.claims import Cases, Curve, Fact, Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
-from linrep.papers.pflmf import _cases, _exact
-from linrep.papers.pflmf._cases import QUADRATIC, Case
-from linrep.papers.pflmf._hypotheses import NOISE, SMOOTH
+from linrep.papers.pflmf import model
 from linrep.papers.pflmf.counterexamples import step_b as by_hand
+from linrep.papers.pflmf.model import NOISE, QUADRATIC, SMOOTH, Case
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
 
@@ -77,7 +76,7 @@ def _turning() -> Iterator[tuple[Case, Path, dict[str, Any]]]:
     """
     problem = lr.QuadraticObjectives(np.ones((1, 1)))
     for v, relative in product((0.03, 0.1, 0.2), (0.3, 1.0, 3.0)):
-        case = _cases.certain(problem, [[0.0]], [[v]], 1.0, 1, 0.499, relative, "turning")
+        case = model.certain(problem, [[0.0]], [[v]], 1.0, 1, 0.499, relative, "turning")
         for deviations in (1.0, 2.0, 3.0, 6.0):
             noise = np.full((1, 1, 1), deviations * case.setting.noise)
             at = {**case.instance(), "noise of V": float(noise[0, 0, 0])}
@@ -87,8 +86,8 @@ def _turning() -> Iterator[tuple[Case, Path, dict[str, Any]]]:
 def _leaving() -> Iterator[tuple[Case, Path, dict[str, Any]]]:
     """Yield rounds of (u v - 1)^2/2 at u = 0.1, v = 0: U stays, while its gradient grows with v."""
     problem = lr.QuadraticObjectives(np.ones((1, 1)))
-    for K, size in product((1, 5, 20), _cases.SIZES):
-        case = _cases.certain(problem, [[0.1]], [[0.0]], 1.0, K, size, kind="leaving v = 0")
+    for K, size in product((1, 5, 20), model.SIZES):
+        case = model.certain(problem, [[0.1]], [[0.0]], 1.0, K, size, kind="leaving v = 0")
         yield case, follow(case, np.ones((1, 1)), np.zeros((K, 1, 1))), case.instance()
 
 
@@ -121,7 +120,7 @@ def _last(case, path, masked, head_noise) -> tuple[float, float]:
 def _given(rounds, lhs_rhs, name, strength="") -> Cases:
     """Return left <= right for given participants and noise."""
     found = ((case, *lhs_rhs(case, path), at) for case, path, at in rounds)
-    return _cases.compared(found, name, strength)
+    return model.compared(found, name, strength)
 
 
 def _fourteen(noise_factor):
@@ -167,7 +166,7 @@ def _thirteen_exactly(displacement, at_end, name, strength) -> Cases:
     """
     found = []
     for eta in (Fraction(1, 10), Fraction(2, 5)):
-        left, right = by_hand.sides(eta, at_end, _exact.rational(displacement))
+        left, right = by_hand.sides(eta, at_end, model.rational(displacement))
         found.append((left, right, {"u": "1/10", "v": 0, "L": 1, "eta": str(eta)}))
     return Cases(found, name=name, quantity="E F(U+, V_1) - F(U, V_1)", strength=strength)
 
@@ -179,7 +178,7 @@ def _thirteen_near_a_minimum(sizes: Sizes) -> Cases:
     the smoothness inequalities are.
     """
     found, s = [], Fraction(1, 10**6)
-    displacement, gradient, last = map(_exact.rational, sizes)
+    displacement, gradient, last = map(model.rational, sizes)
     # u is in [1 - s, 1], v in [1, 1 + d]: v^2, u^2 and |2 u v - a| are at most L.
     L = (1 + s) ** 2
     for x in (Fraction(1, 10), Fraction(49, 100)):
@@ -202,13 +201,13 @@ def _drawn(rounds, paths, sizes: Sizes) -> Curve:
     """Return the picture of the largest left/right by p and K."""
     cases = [case for each in rounds.values() for case in each]
     tables = {
-        "(14)": _cases.largest(cases, _fourteen(0.5)),
-        "(13), last gradient at V^t": _cases.largest_of(
+        "(14)": model.largest(cases, _fourteen(0.5)),
+        "(13), last gradient at V^t": model.largest_of(
             (case, *_as_decrease(case, path, sizes)) for case, path, _ in paths
         ),
-        "case K in the mean": _cases.largest(cases, _displays(False, False)),
+        "case K in the mean": model.largest(cases, _displays(False, False)),
     }
-    return Curve(pd.concat([_cases.drawn_as(table, name) for name, table in tables.items()]))
+    return Curve(pd.concat([model.drawn_as(table, name) for name, table in tables.items()]))
 
 
 #: The case K with D or not, and with V's noise or not.
@@ -261,10 +260,10 @@ def step_b(
     the heads have moved by is on the right, noise included, and the last gradient in (13) is that
     at V^t; without, it is that or the one at V_k, and the case K has D or not, V's noise or not.
     """
-    rounds = _cases.rounds(budget, rng)
-    rounds["u^2/2"] = [_cases.steep(x, K, 0.0) for x in _cases.SIZES for K in (1, 5)]
+    rounds = model.rounds(budget, rng)
+    rounds["u^2/2"] = [model.steep(x, K, 0.0) for x in model.SIZES for K in (1, 5)]
     rounds["noise alone"] = [
-        _cases.steep(x, K, p=p) for x in _cases.SIZES for K in (1, 5) for p in (0.02, 0.3, 1.0)
+        model.steep(x, K, p=p) for x in model.SIZES for K in (1, 5) for p in (0.02, 0.3, 1.0)
     ]
     strength, sizes = PROVED if head_noise else "", Sizes(displacement, gradient, last)
     yield _read_thirteen(
@@ -275,12 +274,12 @@ def step_b(
     if head_noise:
         yield _thirteen_near_a_minimum(sizes)
     fourteen = _fourteen(noise_factor)
-    yield from _cases.everywhere(rounds, fourteen, budget, rng, "(14), ", False, strength)
-    alone, name = [_cases.steep(x) for x in (0.001, 0.01)], "(14) is nearly equal for noise alone"
-    yield _cases.reached(alone, fourteen, 0.9, name, strength)
+    yield from model.everywhere(rounds, fourteen, budget, rng, "(14), ", False, strength)
+    alone, name = [model.steep(x) for x in (0.001, 0.01)], "(14) is nearly equal for noise alone"
+    yield model.reached(alone, fourteen, 0.9, name, strength)
     count = budget(40, 700, 10_000)
-    exact = list(_paths(rng, _cases.at_random(rng, count), False))
-    noisy = list(_paths(rng, _cases.at_random(rng, count, QUADRATIC, noisy=True), True))
+    exact = list(_paths(rng, model.at_random(rng, count), False))
+    noisy = list(_paths(rng, model.at_random(rng, count, QUADRATIC, noisy=True), True))
     paths = [*_leaving(), *exact, *noisy]
     yield _read_thirteen(
         lambda end, where: _given(
@@ -293,9 +292,9 @@ def step_b(
         name = f"case K in the mean{', D' if masked else ''}{', noise' if with_noise else ''}, "
         lhs_rhs = _displays(masked, with_noise)
         for kind, cases in rounds.items():
-            yield _cases.tried(cases, lhs_rhs, name + kind, strength)
+            yield model.tried(cases, lhs_rhs, name + kind, strength)
         if masked:
-            yield _cases.searched(lhs_rhs, budget, rng, f"{name}search", False, strength)
+            yield model.searched(lhs_rhs, budget, rng, f"{name}search", False, strength)
     yield from _last_given(exact, noisy, head_noise, strength)
     yield _drawn(rounds, [*exact, *noisy], sizes)
     cases = [case for each in rounds.values() for case in each]

@@ -18,8 +18,8 @@ from linrep.claims import (
 )
 from linrep.claims.evidence import PROVED
 from linrep.claims.slopes import log_slope
-from linrep.papers.pflmf import _runs
-from linrep.papers.pflmf._hypotheses import NOISY
+from linrep.papers.pflmf import runs
+from linrep.papers.pflmf.model import NOISY
 from linrep.theory import pflmf
 
 _SHARES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02)
@@ -36,17 +36,17 @@ def _grid(budget, noises=(0.0,)):
     )
 
 
-def _instances(rng) -> dict[str, _runs.Instance]:
+def _instances(rng) -> dict[str, runs.Instance]:
     return {
-        "reference": _runs.reference(rng),
-        "A of .05, a larger ball": _runs.reference(rng, 0.05, (2.0, 1.0)),
-        "two of five dimensions": _runs.reference(rng, 1e-3, (0.1, 0.1), d=5, k=2),
-        "matrices of their own": _runs.reference(rng, own=True),
-        "U moves, not V": _runs.mirrored(rng),
+        "reference": runs.reference(rng),
+        "A of .05, a larger ball": runs.reference(rng, 0.05, (2.0, 1.0)),
+        "two of five dimensions": runs.reference(rng, 1e-3, (0.1, 0.1), d=5, k=2),
+        "matrices of their own": runs.reference(rng, own=True),
+        "U moves, not V": runs.mirrored(rng),
     }
 
 
-def runs(
+def of_instances(
     budget, rng, bound, aggregate, strength=""
 ) -> tuple[list[Measurement], tuple[Curve, Fact]]:
     """Return Theorem 1 on runs of several instances, a picture, and the power of p left over."""
@@ -58,7 +58,7 @@ def runs(
         chosen = {"reference": chosen["reference"]}
     seeds = budget(40, 40, 80)
     for name, instance in chosen.items():
-        cells = _runs.Cells()
+        cells = runs.Cells()
         first = name == "reference"
         local, many = ((1, 5), T) if first and budget.name != "quick" else ((1,), T[:2])
         for p, K, seed in product(shares, local, range(seeds)):
@@ -79,7 +79,7 @@ def runs(
 
 def _noise_constant(budget, rng, bound, strength="") -> Together | Missing:
     """Return the noise's term from a minimum, p = 1: it is all that the right side has."""
-    cells, instance = _runs.Cells(), _runs.at_minimum()
+    cells, instance = runs.Cells(), runs.at_minimum()
     for eta_L, _ in product((0.02, 0.1, 0.3), range(40)):
         T = (budget(10_000, 60_000),)
         cells.add(instance, bound, rng, p=1.0, T=T, eta_L=eta_L, noise=1e-5)
@@ -133,20 +133,20 @@ def theorem1(budget, rng, *, p_power=0, start=2.0, noise=2.0, T_power=1.0):
     U follows the mean gradient of all clients, or of the participants. The latter only where
     F* = 0: elsewhere their mean has a variance, and Assumption 2 a sigma above 0.
     """
-    bound = _runs.Bound(p_power, start, noise, T_power)
-    found, shown = runs(budget, rng, bound, "full")
+    bound = runs.Bound(p_power, start, noise, T_power)
+    found, shown = of_instances(budget, rng, bound, "full")
     everyone = [
-        _runs.by_hand(bound),
+        runs.by_hand(bound),
         *found,
-        _runs.exact(bound, _grid(budget)),
+        runs.exact(bound, _grid(budget)),
         _noise_constant(budget, rng, bound),
     ]
-    participants, _ = runs(budget, rng, bound, "participants")
+    participants, _ = of_instances(budget, rng, bound, "participants")
     yield Readings(
         [
             Together(everyone, name="U follows all clients' mean gradient"),
             Together(
-                [_runs.by_hand(bound), *participants],
+                [runs.by_hand(bound), *participants],
                 name="U follows the participants' mean gradient",
             ),
         ],
@@ -167,15 +167,15 @@ def theorem1(budget, rng, *, p_power=0, start=2.0, noise=2.0, T_power=1.0):
 )
 def theorem1_corrected(budget, rng, *, p_power=2, start=2, noise=2, T_power=1):
     """Check it in the same way, with noise, and derive it from the round summed anew."""
-    bound = _runs.Bound(p_power, start, noise, T_power)
+    bound = runs.Bound(p_power, start, noise, T_power)
     grid = _grid(budget, (0.0, 1e-3, 1.0, 1e3))
-    yield _runs.exact(bound, grid, name="U fixed, exact, any noise", strength=PROVED)
-    yield _runs.by_hand(bound, strength=PROVED)
-    yield _runs.by_hand(bound, noisy=True, strength=PROVED)
-    found, shown = runs(budget, rng, bound, "full", PROVED)
+    yield runs.exact(bound, grid, name="U fixed, exact, any noise", strength=PROVED)
+    yield runs.by_hand(bound, strength=PROVED)
+    yield runs.by_hand(bound, noisy=True, strength=PROVED)
+    found, shown = of_instances(budget, rng, bound, "full", PROVED)
     yield from found
     yield from shown
     yield _noise_constant(budget, rng, bound, PROVED)
     steps = (1e-6, 1e-3, 0.05, 0.25, 0.49)
-    yield _runs.at_rest(bound, [(x, T) for x in steps for T in (1, 200, 10**7, 10**18)], PROVED)
+    yield runs.at_rest(bound, [(x, T) for x in steps for T in (1, 200, 10**7, 10**18)], PROVED)
     yield _follows()

@@ -9,8 +9,8 @@ import numpy as np
 from linrep.claims import Cases, Condition, Exponent, Fact, Mean, Together, statement
 from linrep.claims.slopes import Slope, log_slope
 from linrep.claims.tables import curve
-from linrep.papers.pflmf import _runs
-from linrep.papers.pflmf._hypotheses import NOISY
+from linrep.papers.pflmf import runs
+from linrep.papers.pflmf.model import NOISY
 from linrep.theory import pflmf
 from linrep.theory.pflmf_rounds import fixed_U_average
 
@@ -20,9 +20,9 @@ _SIGMA = 0.02
 _UNITS = (0.0, 1e-3, 0.1, 10.0)  # sigma^2 over L(F^0 - F*)
 
 
-def noisy_reference(rng) -> _runs.Instance:
+def noisy_reference(rng) -> runs.Instance:
     """Return the reference instance with A of .05, and a ball that noisy runs stay in."""
-    return _runs.reference(rng, 0.05, _BALL)
+    return runs.reference(rng, 0.05, _BALL)
 
 
 def exact_left(p, T, eta_L, noise, K=1) -> float:
@@ -82,13 +82,13 @@ def _exact(budget, bound) -> Cases:
         for p, K, T, noise in grid
         for eta_L in (corollary_step(T, noise), 0.01, 0.25, 0.49)
     ]
-    return _runs.exact(bound, settings)
+    return runs.exact(bound, settings)
 
 
 def _noisy_runs(budget, rng, bound):
     """Yield from runs of the reference instance the ratio, and the power of T at p = 1."""
     T = budget((100, 400, 1600), (100, 200, 400, 800, 1600, 3200, 6400))
-    instance, cells = noisy_reference(rng), _runs.Cells()
+    instance, cells = noisy_reference(rng), runs.Cells()
     for p, rounds, _ in product(_SHARES, T, range(budget(40, 40, 80))):
         cells.add(instance, bound, rng, p=p, T=(rounds,), eta_L=0.5 / np.sqrt(rounds), noise=_SIGMA)
     yield cells.at_most_one(f"runs, sigma = {_SIGMA:g}")
@@ -140,7 +140,7 @@ def _floor(budget, rng, bound):
 
     The power from step sizes up to 0.1/L, where 1 - 2 eta L is no matter.
     """
-    cells, instance, sigma = _runs.Cells(), _runs.at_minimum(), 1e-5
+    cells, instance, sigma = runs.Cells(), runs.at_minimum(), 1e-5
     steps = budget((0.01, 0.03, 0.1, 0.3), (0.005, 0.01, 0.03, 0.1, 0.3, 0.45))
     for eta_L, _ in product(steps, range(40)):
         T = (int(budget(2000, 5000) / eta_L),)
@@ -205,8 +205,8 @@ def theorem1_noise(budget, rng, *, p_power=0, start=2.0, noise=2.0, T_power=0.5)
 
     It is exact where T is large for p; runs that are long enough are made for p = 1.
     """
-    bound = _runs.Bound(p_power, start, noise)
-    yield _runs.by_hand(bound, noisy=True)
+    bound = runs.Bound(p_power, start, noise)
+    yield runs.by_hand(bound, noisy=True)
     yield from _noisy_runs(budget, rng, bound)
     yield _exact(budget, bound)
     for p in _SHARES:

@@ -13,7 +13,7 @@ import linrep as lr
 from linrep.claims import Cases, Curve, Mean, Missing, Together
 from linrep.claims.quantities import LOWER
 from linrep.claims.tables import curve
-from linrep.papers.pflmf import _exact
+from linrep.papers.pflmf import model
 from linrep.papers.pflmf.counterexamples import theorem1, theorem1_noise
 from linrep.problems.objectives import Objectives
 from linrep.theory import pflmf
@@ -263,7 +263,7 @@ def by_hand(bound: Bound, noisy: bool = False, strength: str = "") -> Cases:
     noise the step size is that of Corollary 2.
     """
     cases = []
-    start, noise = _exact.rational(bound.start), _exact.rational(bound.noise)
+    start, noise = model.rational(bound.start), model.rational(bound.noise)
     if noisy:
         p, T, sigma = theorem1_noise.P, theorem1_noise.T, theorem1_noise.SIGMA
         least, gap, L, eta = theorem1_noise.terms()
@@ -286,7 +286,7 @@ def by_hand(bound: Bound, noisy: bool = False, strength: str = "") -> Cases:
             "T": T,
             "sigma^2": str(sigma**2),
         }
-        cases.append((_exact.power(p, bound.p_power) * least / right, Fraction(1), at))
+        cases.append((model.power(p, bound.p_power) * least / right, Fraction(1), at))
     return Cases(
         cases,
         name="(uv)^2/2, in fractions",
