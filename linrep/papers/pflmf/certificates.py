@@ -9,40 +9,6 @@ def _round(x, p, K):
     return [x > 0, 2 * x <= 1, p > 0, p <= 1, K >= 1]
 
 
-@certificate("pflmf.eq16.auxiliary", "after Lemma 5, the first member is at most the second")
-def first_member(x, p, K, *, factor=1):
-    second = x / 2 * ((1 + p) * K + 1) / K
-    return _round(x, p, K), factor * x / 2 + x * p * (K + 1) / (2 * K) <= second
-
-
-@certificate("pflmf.eq16.auxiliary", "the second member is not positive")
-def second_member(x, p, K):
-    return _round(x, p, K), x / 2 * ((1 + p) * K + 1) / K <= 1
-
-
-@certificate("pflmf.eq16.corrected", "step 5: C is at most 2 - p + p/16")
-def step_5_C(x, p, K):
-    C = p + (1 - p) * (2 + (p * x) ** 2 * (K - 1) / K)
-    return _round(x, p, K), 2 - p + p / 16 >= C
-
-
-@certificate("pflmf.eq16.corrected", "step 5: a/(1 - q/(2K)) is at most p/3")
-def step_5_a(x, p, K):
-    q = p * x
-    return _round(x, p, K), q**2 / (1 + x) / (1 - q / (2 * K)) <= p / 3
-
-
-@certificate("pflmf.eq16.corrected", "noise of the local steps: a factor of at most 2/3 (1 - 1/K)")
-def noise_of_steps(K):
-    return [K >= 1], Q(2, 3) * (1 - 1 / K) >= (K - 1) * (2 * K - 1) / (3 * K**2)
-
-
-@certificate("pflmf.eq16.corrected", "the factor c of the noise is at most 2")
-def noise(x, p, K):
-    more = p**3 / K + (1 - p) * p**4 * x * (K - 1) * (2 * K - 1) / (3 * K**2)
-    return _round(x, p, K), more <= 1
-
-
 @certificate("pflmf.eq16.resummed", "the factor of the participants' gradients is not negative")
 def factor(x, p, K):
     q = p * x
