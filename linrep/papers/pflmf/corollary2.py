@@ -22,9 +22,11 @@ from linrep.claims import (
 )
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
+from linrep.claims.laws import Open, Region, at_most, equal, lines
 from linrep.claims.quantities import LOWER, UPPER, VALUE
 from linrep.papers.pflmf.model import ASSUMPTIONS, NOISY
 from linrep.papers.pflmf.runs import Bound, at_rest, averages, exact, reference
+from linrep.papers.pflmf.theorem1 import limit
 from linrep.papers.pflmf.theorem1_noise import (
     corollary_step,
     exact_left,
@@ -40,6 +42,32 @@ _ROUNDS = (2, 10, 100, 6400, 10**6, 10**9, 10**12, 10**30, 10**60)
 
 
 # Corollary 2.
+
+
+@lines("pflmf.corollary2", Region(s=(1, None), p=(Open(0), 1)), family=True)
+def exact_rate(s, p, *, T_power=1):
+    """With U fixed, K = 1, no noise 1/T bounds a lower bound of the left side.
+
+    T = s^b for a power of a/b. The gradient's square falls by the share d in a round, and
+    (1 - d)^T <= 1/(1 + T d), so that the left side is at least 2 L(F^0 - F*)/(1 + T d).
+    """
+    power = Fraction(T_power).limit_denominator(100)
+    a, b = power.numerator, power.denominator
+    return at_most(2 * p**2 * s**a, 16 * (1 + p**2 * (8 - p) / 16 * s**b))
+
+
+@lines("pflmf.corollary2.constants", Region(u=(Open(0), 1)), family=True)
+def exact_constants(u, *, p_power=2, start=2):
+    """With U fixed, K = 1, no noise, T to infinity the left side is at most the right one."""
+    # At x = 1/4, where the start's constant is 2 in Theorem 1's family.
+    return limit(u, p_power, lambda p: 4 / (start * (8 - p)))
+
+
+@lines("pflmf.corollary2.constants", Region(L=(Open(0), None), root=(Open(1), None)))
+def at_the_step(L, root):
+    """Theorem 1's factor of the start at eta = 1/(2 L root), root^2 = T."""
+    eta = 1 / (2 * L * root)
+    return {"4 L": equal(2 / (eta * root**2 * (1 - 2 * eta * L)), 4 * L / (root - 1))}
 
 
 def _substituted(power):

@@ -10,12 +10,51 @@ import numpy as np
 from linrep.claims import Cases, Identity, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
+from linrep.claims.laws import Open, Region, at_most, equal, lines
 from linrep.papers.pflmf import model, runs
 from linrep.papers.pflmf.model import NOISY
 from linrep.theory import pflmf
 
 _ROUNDS = (1.0, 2.0, 10.0, 100.0, 6400.0, 1e6, 1e12, 1e30, 1e60)
 _NOISES = (0.0, 1e-3, 0.1, 10.0)
+
+
+@lines("pflmf.corollary2.sharp", Region(L=(Open(0), None), root=(1, None)), steps=["substituted"])
+def at_the_printed_step(L, root):
+    """Both terms at eta = 1/(2 L root) are (4 L + 3/2)/(2 root - 1), of gap = sigma = 1."""
+    x = 1 / (2 * root)  # root is that of T
+    bounds = L / (x * root**2 * (1 - x)) + Fraction(3, 2) * x / (1 - x)
+    return {"substituted": equal(bounds, (4 * L + Fraction(3, 2)) / (2 * root - 1))}
+
+
+@lines("pflmf.corollary2.sharp", Region(x=(Open(0), Open(1)), s=(1, None)), steps=["the best step"])
+def for_every_step(x, s):
+    """G/(x (1 - x)) + N x/(1 - x) is at least 2 G (1 + s), s^2 = 1 + N/G."""
+    # Over G: the difference is (1 - (1 + s) x)^2.
+    return {"the best step": at_most(2 * (1 + s) * x * (1 - x), 1 + (s**2 - 1) * x**2)}
+
+
+def both_sides(L, e, T, start):
+    """Return both sides for L (u + v)^2/2, p = K = 1, eta = 1/(2 L), no noise.
+
+    The minimum is reached in the first of T rounds; before it both gradients are L e.
+    """
+    return 2 * (L * e) ** 2 / T, start * L * (L * e**2 / 2) / T
+
+
+FUNCTIONS = Region(L=(Open(0), None), e=(None, None), T=(1, None))
+
+
+@lines("pflmf.corollary2.sharp", FUNCTIONS, steps=["attained"])
+def attained(L, e, T):
+    """By L (u + v)^2/2, p = K = 1, eta = 1/(2 L), no noise."""
+    return {"attained": equal(*both_sides(L, e, T, 4))}
+
+
+@lines("pflmf.corollary2.sharp", FUNCTIONS, family=True)
+def example(L, e, T, *, start=4):
+    """The same functions: the left side is at most the right one."""
+    return at_most(*both_sides(L, e, T, start))
 
 
 def _step(T, square) -> float:

@@ -136,8 +136,8 @@ def head_at(case: Case, k: int, seed) -> Array:
     s = case.setting
     trace = lr.pflmf(
         case.problem, k=case.U.shape[1], step_size=s.step_size, head_step_size=s.head_step_size,
-        aggregate="full", rounds=1, local_steps=k, participation=s.participation, gradient_noise=s.noise,
-        start=(case.U, case.V), stationarity=False, rng=seed,
+        local_steps=k, participation=s.participation, gradient_noise=s.noise, aggregate="full",
+        start=(case.U, case.V), rounds=1, stationarity=False, rng=seed,
     )  # fmt: skip
     return trace.state["V"]
 

@@ -41,12 +41,14 @@ LINKS = ("first <=", "second <=", "third <=")
 )
 def derivation(x, p, K):
     """Of the derivation, q = p eta L."""
-    q, later = p * x, (K - 1) * (2 * K - 1) / (3 * K**2)
+    q, others = p * x, (1 - p) * p**4 * x * (K - 1) * (2 * K - 1) / (3 * K**2)
     return {
         "step 5, C": at_most(p + (1 - p) * (2 + q**2 * (K - 1) / K), 2 - p + p / 16),
         "step 5, a": at_most(q**2 / (1 + x) / (1 - q / (2 * K)), p / 3),
-        "noise of the local steps": at_most(later, Fraction(2, 3) * (1 - 1 / K)),
-        "c": at_most(1 + p**3 / K + (1 - p) * p**4 * x * later, 2),
+        "noise of the local steps": at_most(
+            (K - 1) * (2 * K - 1) / (3 * K**2), Fraction(2, 3) * (1 - 1 / K)
+        ),
+        "c - 1": at_most(p**3 / K + others, 1),
     }
 
 

@@ -22,6 +22,7 @@ from linrep.claims import (
     statement,
 )
 from linrep.claims.evidence import PROVED
+from linrep.claims.laws import Open, Region, at_most, lines
 from linrep.claims.measurements import Array
 from linrep.papers.pflmf.model import NOISE, SMOOTH
 from linrep.papers.pflmf.runs import Bound, Instance, averages, reference
@@ -30,6 +31,12 @@ from linrep.theory import pflmf, pflmf_rounds
 
 _SHARES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02)
 _TAIL = 8.0  # standard deviations of the noise that the ball has room for
+
+
+@lines("pflmf.eq16.resummed", Region(x=(Open(0), 1), p=(Open(0), 1), K=(1, None)))
+def weight(x, p, K):
+    """Over p^2/C it is the factor of the participants' gradients in steps 1 and 2 together."""
+    return {"w_V is not negative": at_most(0, 1 - p * x / (2 * K) - p * x**2 / 2)}
 
 
 class Variant(NamedTuple):

@@ -7,12 +7,63 @@ from itertools import product
 
 from linrep.claims import Cases, Fact, statement
 from linrep.claims.evidence import PROVED
+from linrep.claims.laws import Open, Region, Root, at_most, equal, lines
 from linrep.papers.pflmf import model, runs
 from linrep.papers.pflmf.model import NOISY
 from linrep.papers.pflmf.scalar import Terms, of_case, tried
 from linrep.theory import pflmf
 
 _SIZES = (0.001, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+
+UNIT = {"x": (Open(0), 1), "p": (Open(0), 1)}
+#: b^2 = (K - 1)/(2 K) is at most 1/2.
+SHARE = {"root2": Root(2), "b": lambda root2: (0, 1 / root2)}
+
+
+@lines("pflmf.theorem1.sharp", Region(**UNIT, K=(1, None)), steps=["step 3, factor of Y"])
+def not_negative(x, p, K):
+    """It is not negative."""
+    return {"step 3, factor of Y": at_most(0, 1 - p * x * (K + 1) / (2 * K))}
+
+
+@lines("pflmf.theorem1.sharp", Region(**UNIT, **SHARE), steps=["step 5, w_V"])
+def weight(x, p, b, *, slack=1):
+    """At least p^2 (1 - x)."""
+    C = p + (1 - p) * (1 + p * x * b) ** 2
+    return {"step 5, w_V": at_most((1 - slack * x) * C, 1 - p * x * (1 - b**2))}
+
+
+@lines(
+    "pflmf.theorem1.sharp", Region(p=UNIT["p"], **SHARE), steps=["step 5, K > 1", "step 5, K = 1"]
+)
+def noises(p, b, *, noise=Fraction(3, 2)):
+    """What is enough for the noise."""
+    later = Fraction(4, 3) * p**3 * (1 - p) * b * (1 + b)
+    return {
+        "step 5, K > 1": at_most(1 + Fraction(3, 2) * p**3 + later, Fraction(5, 2)),
+        "step 5, K = 1": at_most((1 + 2 * p**3) / 2, noise),
+    }
+
+
+def one_round(L, x, e, start, slack):
+    """Return both sides for L (u + v)^2/2, p = K = 1, no noise: e = u + v becomes (1 - 2 x) e."""
+    decrease = L / 2 * (e**2 - (1 - 2 * x) ** 2 * e**2) * L / x
+    return (1 - slack * x) * 2 * (L * e) ** 2, start * decrease
+
+
+FUNCTIONS = Region(L=(Open(0), None), x=(Open(0), 1), e=(None, None))
+
+
+@lines("pflmf.theorem1.sharp", FUNCTIONS, steps=["attained"])
+def attained(L, x, e):
+    """By L (u + v)^2/2, p = K = 1, no noise."""
+    return {"attained": equal(*one_round(L, x, e, 1, 1))}
+
+
+@lines("pflmf.theorem1.sharp", FUNCTIONS, family=True)
+def example(L, x, e, *, start=1, slack=1):
+    """The same functions: the left side is at most the right one."""
+    return at_most(*one_round(L, x, e, start, slack))
 
 
 def averaged(bound: runs.Bound):
