@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from linrep.claims.claim import Budget
-from linrep.papers.pflmf import _cases, eq11
+from linrep.papers.pflmf import eq11, model
 
 
 @pytest.mark.parametrize("noise", [0.1, 3.0])
 def test_local_steps_written_out_have_the_theorys_and_the_patterns_moments(noise):
     rng = np.random.default_rng(0)
     cases = [
-        _cases.flat(0.25, 4, 0.499, noise, 3),
-        *_cases.at_random(rng, 8, _cases.QUADRATIC, True),
+        model.flat(0.25, 4, 0.499, noise, 3),
+        *model.at_random(rng, 8, model.QUADRATIC, True),
     ]
     for case in cases:
         if case.setting.local_steps > 20 or case.setting.noise == 0.0:

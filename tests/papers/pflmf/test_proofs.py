@@ -10,14 +10,7 @@ import sympy as sp
 import linrep as lr
 from linrep.algorithms import personalized
 from linrep.claims import decide, everywhere
-from linrep.papers.pflmf import (
-    _cases,
-    _exact,
-    assumption1_2,
-    corollary2,
-    eq1_to_6,
-    example1_2_3,
-)
+from linrep.papers.pflmf import assumption1_2, corollary2, eq1_to_6, example1_2_3, model
 from linrep.theory import pflmf_rounds
 
 SHAPES = [(1, 1, 1), (2, 1, 3), (3, 2, 1), (4, 3, 3)]
@@ -170,7 +163,7 @@ def _noisy_paths(f, u, v, p, K, eta, s):
 
 
 ROUND = (
-    _exact.Scalar((2, -1), (1, 0), (0, 3)), Fraction(2, 3), [Fraction(1), Fraction(-1, 2)],
+    model.Scalar((2, -1), (1, 0), (0, 3)), Fraction(2, 3), [Fraction(1), Fraction(-1, 2)],
     Fraction(1, 3), 2, Fraction(1, 4),
 )  # fmt: skip
 
@@ -187,7 +180,7 @@ def test_eq11_corrected():
                 moved = sum(d * (g + s * sign) ** 2 for d, g in zip(row, slopes, strict=True))
                 left += weight * moved / 2
         assert left == masked + p * 2 * s**2
-        r = _exact.exact_round(f, u, v, p, K, eta, Fraction(1), 2 * s**2)
+        r = model.exact_round(f, u, v, p, K, eta, Fraction(1), 2 * s**2)
         assert r.masked[k] == masked
 
 
@@ -204,8 +197,8 @@ def test_eq12_corrected():
     assert (np.cos(y) <= np.cos(x) - np.sin(x) * (y - x) + 0.5 * (y - x) ** 2 + 1e-14).all()
     # The sum, D idempotent, noise of mean zero.
     f, u, v, p, K, eta = ROUND
-    f = _exact.Scalar((1, 1), (1, 0), (0, 3))
-    r = _exact.exact_round(f, u, v, p, K, eta, u**2 / 2, Fraction(1, 2))
+    f = model.Scalar((1, 1), (1, 0), (0, 3))
+    r = model.exact_round(f, u, v, p, K, eta, u**2 / 2, Fraction(1, 2))
     right = r.value - r.after_V + r.eta_v**2 * K * r.L * p * r.variance / 2
     assert r.eta_v * (1 - r.eta_v * r.L / 2) * sum(r.masked) == right
 
@@ -229,10 +222,10 @@ def test_step_b_corrected():
 @pytest.mark.parametrize("n", [1, 3])
 def test_step_c_corrected(n):
     rng = np.random.default_rng(n)
-    problem = _cases.drawn(rng, "cosine", n, 2)
+    problem = model.drawn(rng, "cosine", n, 2)
     U, V = rng.standard_normal((2, 2)), rng.standard_normal((n, 2))
     new_U, p, K = U + 0.1 * rng.standard_normal((2, 2)), 0.3, 3
-    s = _cases.theory.Setting(p, K, 0.3, 1.0, 1.0)
+    s = model.theory.Setting(p, K, 0.3, 1.0, 1.0)
     everyone = pflmf_rounds.local_path(s, problem, U, V).means
 
     def apart(heads):
@@ -494,9 +487,9 @@ def test_local_steps():
         assert float(growth.subs(values)) == pytest.approx(float(stated.subs(values)))
     rng = np.random.default_rng(0)
     for kind in ("cosine", "logistic", "own"):
-        problem = _cases.drawn(rng, kind, 3, 2)
+        problem = model.drawn(rng, kind, 3, 2)
         U, V = rng.standard_normal((2, 2)), rng.standard_normal((3, 2))
-        L = _cases.theory.local_smoothness(problem, U, V, 0.0, 0.0).own_V
+        L = model.theory.local_smoothness(problem, U, V, 0.0, 0.0).own_V
         h = problem.factor_gradients(U, V).in_V
         moved = V - 0.4 / L * h
         new = problem.factor_gradients(U, moved).in_V

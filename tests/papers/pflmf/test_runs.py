@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from linrep.claims import FAILS, claims, judge
-from linrep.papers.pflmf import _runs, number_of_steps, theorem1_noise
+from linrep.papers.pflmf import number_of_steps, runs, theorem1_noise
 from linrep.papers.pflmf.resummed import one_round
 from linrep.problems import QuadraticObjectives
 from linrep.theory import pflmf
@@ -13,7 +13,7 @@ CLAIMS = claims()
 
 
 def test_the_left_side_and_the_reach_are_those_of_a_run_by_hand():
-    instance = _runs.reference(np.random.default_rng(0), scale=0.1, radii=(1.0, 1.0), n=5)
+    instance = runs.reference(np.random.default_rng(0), scale=0.1, radii=(1.0, 1.0), n=5)
     eta, U, V = 0.25 / instance.smoothness, instance.U, instance.V
     sums = np.zeros(2)
     for _ in range(7):
@@ -25,31 +25,31 @@ def test_the_left_side_and_the_reach_are_those_of_a_run_by_hand():
             sums[1] += np.sum(in_V**2) / 3
             V = V - eta / 3 * in_V
         U = U - eta * in_U
-    found = _runs.averages(instance, 0, p=1.0, K=3, T=(3, 7))
+    found = runs.averages(instance, 0, p=1.0, K=3, T=(3, 7))
     assert (found.in_U[1], found.in_V[1]) == pytest.approx(tuple(sums / 7))
     assert found.inside.all()
     narrow = instance._replace(radii=(1.0, 1e-3))
-    assert not _runs.averages(narrow, 0, p=1.0, K=3, T=(3, 7)).inside.any()
+    assert not runs.averages(narrow, 0, p=1.0, K=3, T=(3, 7)).inside.any()
 
 
 @pytest.mark.compiled
 def test_runs_from_small_centres_tend_to_the_exact_average():
-    instance = _runs.reference(np.random.default_rng(1), scale=1e-5, n=400, radii=(1e-3, 1e-2))
+    instance = runs.reference(np.random.default_rng(1), scale=1e-5, n=400, radii=(1e-3, 1e-2))
     p, K, T = 0.4, 2, 50
     L, h = instance.smoothness, 1.0 / 400
     s = pflmf.Setting(p, K, 0.25 / L, L, L)
     square = np.sum((instance.problem.A / 400) ** 2)
-    exact = _runs.fixed_U_average(s, h, square, T)
-    found = [_runs.averages(instance, seed, p=p, K=K, T=(T,)).in_V[0] for seed in range(20)]
+    exact = runs.fixed_U_average(s, h, square, T)
+    found = [runs.averages(instance, seed, p=p, K=K, T=(T,)).in_V[0] for seed in range(20)]
     assert np.mean(found) == pytest.approx(float(exact), rel=0.02)
 
 
 def test_a_bound_has_the_constants_that_are_given():
-    printed = _runs.Bound()
+    printed = runs.Bound()
     theorem1 = pflmf.theorem1(2.0, smoothness=1.0, step_size=0.1, rounds=30, noise=0.5)
     assert printed.right(2.0, 1.0, 0.1, 30, 0.5) == pytest.approx(theorem1.total)
     assert printed.left(1.0, 2.0, 0.1) == 3.0
-    other = _runs.Bound(p_power=2.0, start=1.0, noise=3.0, T_power=2.0)
+    other = runs.Bound(p_power=2.0, start=1.0, noise=3.0, T_power=2.0)
     assert other.right(2.0, 1.0, 0.1, 30, 0.5) == pytest.approx(
         0.5 * theorem1.start / 30 + 1.5 * theorem1.noise
     )
@@ -57,10 +57,10 @@ def test_a_bound_has_the_constants_that_are_given():
 
 
 def test_settings_of_which_a_run_left_the_ball_are_void():
-    cells = _runs.Cells()
-    narrow = _runs.reference(np.random.default_rng(0), radii=(0.3, 2e-3))
+    cells = runs.Cells()
+    narrow = runs.reference(np.random.default_rng(0), radii=(0.3, 2e-3))
     for _ in range(3):
-        cells.add(narrow, _runs.Bound(), np.random.default_rng(1), p=1.0, T=(1, 100))
+        cells.add(narrow, runs.Bound(), np.random.default_rng(1), p=1.0, T=(1, 100))
     assert set(cells.table["T"]) == {1}
     assert judge([cells.at_most_one("")]).n_trials == 3
 
@@ -106,8 +106,8 @@ def test_the_floor_at_a_minimum_is_that_of_the_linear_recursion():
     for _ in range(200):  # of E r^2; both gradients are sqrt(a) r
         square = (1.0 - 2.0 * eta * a) ** 2 * square + 2.0 * eta**2 * a * sigma**2
     assert theorem1_noise.floor_at_minimum(eta * a, sigma) == pytest.approx(2.0 * a * square)
-    instance = _runs.at_minimum()
-    row = _runs.averages(instance, rng, p=1.0, T=(100_000,), eta_L=0.2, noise=1e-5)
+    instance = runs.at_minimum()
+    row = runs.averages(instance, rng, p=1.0, T=(100_000,), eta_L=0.2, noise=1e-5)
     found = (row.in_U + row.in_V)[0] / theorem1_noise.floor_at_minimum(
         0.2 / instance.smoothness, 1e-5
     )
