@@ -371,7 +371,7 @@ class Lines:
         return {self.function.__name__: found} if isinstance(found, Relation) else dict(found)
 
     def measure(self, **constants: Any) -> Measurement:
-        """Return the lines, but for mere steps, at corners of the region.
+        """Return the lines at corners of the region, but for mere steps where there are others.
 
         What solvers have answered counts only for the constants that they were asked with.
 
@@ -381,7 +381,7 @@ class Lines:
             Of the statement; those that no line has are left aside.
         """
         given = {name: Fraction(constants.get(name, own)) for name, own in self.constants.items()}
-        deciding = [name for name in self.names if name not in self.steps]
+        deciding = [name for name in self.names if name not in self.steps] or self.names
         cases = [
             (*_as_case(line), {"line": name, **{key: str(value) for key, value in at.items()}})
             for at in self.region.points(**given)

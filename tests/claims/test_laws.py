@@ -170,6 +170,15 @@ def test_a_false_step_of_a_proof_does_not_refute_what_it_serves():
         lines("mine.steps2", UNIT, steps=["stop"])(proof.function)
 
 
+def test_lines_that_are_steps_alone_are_compared_at_corners():
+    @lines("mine.steps_alone", UNIT, steps=["a step"])
+    def proof(x, *, factor=1):
+        return {"a step": at_most(x, factor)}
+
+    assert decide(proof.measure()).verdict == "holds"
+    assert decide(proof.measure(factor=Q(1, 2))).verdict == "fails"
+
+
 @pytest.mark.parametrize(
     ("proved", "strength"), [({"one", "two"}, CERTIFIED), ({"one"}, SEARCHED), ((), SEARCHED)]
 )
