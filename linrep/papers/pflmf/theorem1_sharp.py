@@ -34,13 +34,13 @@ def weight(x, p, b, *, slack=1):
 
 
 @lines(
-    "pflmf.theorem1.sharp", Region(p=UNIT["p"], **SHARE), steps=["step 5, K > 1", "step 5, K = 1"]
+    "pflmf.theorem1.sharp", Region(p=UNIT["p"], **SHARE), steps=["step 5, from K = 2", "step 5, K = 1"]
 )
 def noises(p, b, *, noise=Fraction(3, 2)):
     """What is enough for the noise."""
     later = Fraction(4, 3) * p**3 * (1 - p) * b * (1 + b)
     return {
-        "step 5, K > 1": at_most(1 + Fraction(3, 2) * p**3 + later, Fraction(5, 2)),
+        "step 5, from K = 2": at_most(1 + Fraction(3, 2) * p**3 + later, Fraction(5, 2)),
         "step 5, K = 1": at_most((1 + 2 * p**3) / 2, noise),
     }
 

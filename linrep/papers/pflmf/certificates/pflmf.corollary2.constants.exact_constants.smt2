@@ -1,5 +1,5 @@
 ; pflmf.corollary2.constants.exact_constants
-; U fixed, K = 1, no noise, T to infinity: the left side over the right one is at most 1
+; exact_constants: With U fixed, K = 1, no noise, T to infinity the left side is at most the right one.
 (set-logic QF_NRA)
 (declare-const u Real)
 (assert (> u 0.0))

@@ -1,5 +1,5 @@
 ; pflmf.corollary2.exact_rate
-; U fixed, K = 1, no noise: 1/T bounds a lower bound of the left side
+; exact_rate: With U fixed, K = 1, no noise 1/T bounds a lower bound of the left side. T = s^b for a power of a/b. The gradient's square falls by the share d in a round, and (1 - d)^T <= 1/(1 + T d), so that the left side is at least 2 L(F^0 - F*)/(1 + T d).
 (set-logic QF_NRA)
 (declare-const s Real)
 (declare-const p Real)

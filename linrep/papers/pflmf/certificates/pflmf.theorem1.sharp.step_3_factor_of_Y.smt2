@@ -1,5 +1,5 @@
-; pflmf.theorem1.sharp.sharp_factor
-; step 3: the factor of the participants' gradients is not negative
+; pflmf.theorem1.sharp.step 3, factor of Y
+; step 3, factor of Y: It is not negative.
 (set-logic QF_NRA)
 (declare-const x Real)
 (declare-const p Real)

@@ -1,5 +1,5 @@
-; pflmf.theorem1.sharp.sharp_example
-; the same functions: the left side is at most the right one
+; pflmf.theorem1.sharp.example
+; example: The same functions: the left side is at most the right one.
 (set-logic QF_NRA)
 (declare-const L Real)
 (declare-const x Real)

@@ -1,14 +1,17 @@
-; pflmf.theorem1.sharp.sharp_weight
-; step 5: w_V >= p^2 (1 - x), b^2 = (K - 1)/(2 K)
+; pflmf.theorem1.sharp.step 5, w_V
+; step 5, w_V: At least p^2 (1 - x).
 (set-logic QF_NRA)
 (declare-const x Real)
 (declare-const p Real)
+(declare-const root2 Real)
 (declare-const b Real)
 (assert (> x 0.0))
 (assert (<= x 1.0))
 (assert (> p 0.0))
 (assert (<= p 1.0))
+(assert (> root2 0.0))
+(assert (= (* root2 root2) 2.0))
 (assert (>= b 0.0))
-(assert (<= (* 2.0 (* b b)) 1.0))
+(assert (<= b (/ 1.0 root2)))
 (assert (not (<= (* (- 1.0 (* 1.0 x)) (+ p (* (- 1.0 p) (* (+ 1.0 (* (* p x) b)) (+ 1.0 (* (* p x) b)))))) (- 1.0 (* (* p x) (- 1.0 (* b b)))))))
 (check-sat)

@@ -1,5 +1,5 @@
-; pflmf.corollary2.constants.start
-; for eta = 1/(2 L sqrt(T)): 2/(eta T (1 - 2 eta L)) = 4 L/(sqrt(T) - 1)
+; pflmf.corollary2.constants.4 L
+; 4 L: Theorem 1's factor of the start at eta = 1/(2 L root), root^2 = T.
 (set-logic QF_NRA)
 (declare-const L Real)
 (declare-const root Real)

@@ -1,5 +1,5 @@
-; pflmf.theorem1.sharp.sharp_noise_one
-; step 5: at K = 1, 3/2 is enough for the noise
+; pflmf.theorem1.sharp.step 5, K = 1
+; step 5, K = 1: What is enough for the noise.
 (set-logic QF_NRA)
 (declare-const p Real)
 (assert (> p 0.0))

@@ -1,5 +1,5 @@
-; pflmf.corollary2.sharp.sharp_start
-; eta = 1/(2 L sqrt(T)): both terms are (4 L (F^0 - F*) + 3 sigma^2/2)/(2 sqrt(T) - 1)
+; pflmf.corollary2.sharp.substituted
+; substituted: Both terms at eta = 1/(2 L root) are (4 L + 3/2)/(2 root - 1), of gap = sigma = 1.
 (set-logic QF_NRA)
 (declare-const L Real)
 (declare-const root Real)

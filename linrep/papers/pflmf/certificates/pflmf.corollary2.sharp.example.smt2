@@ -1,5 +1,5 @@
-; pflmf.corollary2.sharp.sharp_corollary_example
-; the same functions: the left side is at most the right one
+; pflmf.corollary2.sharp.example
+; example: The same functions: the left side is at most the right one.
 (set-logic QF_NRA)
 (declare-const L Real)
 (declare-const e Real)

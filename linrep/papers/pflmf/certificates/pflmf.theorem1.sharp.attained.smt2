@@ -1,5 +1,5 @@
-; pflmf.theorem1.sharp.sharp_attained
-; L (u + v)^2/2, p = K = 1, no noise: the left side is equal to the right one
+; pflmf.theorem1.sharp.attained
+; attained: By L (u + v)^2/2, p = K = 1, no noise.
 (set-logic QF_NRA)
 (declare-const L Real)
 (declare-const x Real)

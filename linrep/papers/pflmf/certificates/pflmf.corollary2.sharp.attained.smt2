@@ -1,5 +1,5 @@
-; pflmf.corollary2.sharp.sharp_corollary_attained
-; L (u + v)^2/2, p = K = 1, eta = 1/(2 L), no noise: the left side is equal to the right one
+; pflmf.corollary2.sharp.attained
+; attained: By L (u + v)^2/2, p = K = 1, eta = 1/(2 L), no noise.
 (set-logic QF_NRA)
 (declare-const L Real)
 (declare-const e Real)

@@ -1,0 +1,13 @@
+; pflmf.theorem1.corrected.(16), weight of V
+; (16), weight of V: Follow from the round summed anew times (1 - 2 x)/(1 - x), x = eta L, or from (16).
+(set-logic QF_NRA)
+(declare-const x Real)
+(declare-const p Real)
+(declare-const K Real)
+(assert (> x 0.0))
+(assert (<= x (/ 1.0 2.0)))
+(assert (> p 0.0))
+(assert (<= p 1.0))
+(assert (>= K 1.0))
+(assert (not (<= (- 1.0 (* 2.0 x)) (- 1.0 (/ (* p x) (* 2.0 K))))))
+(check-sat)
