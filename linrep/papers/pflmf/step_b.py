@@ -12,7 +12,7 @@ import numpy as np
 import linrep as lr
 from linrep.claims import Cases, Readings, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.laws import at_most, measured
+from linrep.claims.laws import Open, Region, at_most, lines, measured
 from linrep.claims.measurements import Array
 from linrep.papers.pflmf.counterexamples import step_b as by_hand
 from linrep.papers.pflmf.model import (
@@ -32,6 +32,18 @@ from linrep.papers.pflmf.model import (
 )
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
+
+
+@lines(
+    "pflmf.step-B.corrected",
+    Region(
+        x=(None, None), z=(0, None), g=lambda x, z: (x - z, x + z), eta=(Open(0), Fraction(1, 2))
+    ),
+)  # fmt: skip
+def descent(x, z, g, eta, *, displacement=1, gradient=1, last=Fraction(1, 2)):
+    """Gradients g at V and x at V_k along one direction, z = ||V_k - V||, L_U = 1, no noise."""
+    right = displacement * z**2 / 2 - gradient * eta * (1 - eta / 2) * x**2 + last * eta**2 * g**2
+    return {"(13) along one direction": at_most(-eta * x * g + eta**2 / 2 * g**2, right)}
 
 
 class Path(NamedTuple):
@@ -190,6 +202,7 @@ def step_b(
     if head_noise:
         quantity = {"quantity": "change of F over the decrease claimed"}
         yield from measured(near_a_minimum(), strength=PROVED, **quantity).values()
+        yield descent.measure(displacement=displacement, gradient=gradient, last=last)
 
     lists = rounds(budget, rng)
     lists["u^2/2"] = [steep(x, K, 0.0) for x in SIZES for K in (1, 5)]

@@ -34,7 +34,9 @@ def weight(x, p, b, *, slack=1):
 
 
 @lines(
-    "pflmf.theorem1.sharp", Region(p=UNIT["p"], **SHARE), steps=["step 5, from K = 2", "step 5, K = 1"]
+    "pflmf.theorem1.sharp",
+    Region(p=UNIT["p"], **SHARE),
+    steps=["step 5, from K = 2", "step 5, K = 1"],
 )
 def noises(p, b, *, noise=Fraction(3, 2)):
     """What is enough for the noise."""

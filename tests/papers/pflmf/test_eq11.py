@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from linrep.claims.claim import Budget
 from linrep.papers.pflmf import eq11, model
 
 
@@ -22,8 +21,3 @@ def test_local_steps_written_out_have_the_theorys_and_the_patterns_moments(noise
             m = eq11.moments(case, k)
             assert case.round.masked_V[k] == pytest.approx(masked, rel=1e-9)
             assert m.mean(m.left) == pytest.approx(left, rel=1e-9)
-
-
-def test_rounds_that_are_looked_at_are_of_all_kinds():
-    found = eq11._rounds(Budget("quick"), np.random.default_rng(1))
-    assert set(found) >= {"|v|^2/2 with noise", "cos(u v)"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.papers.pflmf import _forms, model, table1_2
+from linrep.papers.pflmf import eq7_to_9, model, table1_2
 from linrep.papers.pflmf.counterexamples import (
     eq8_9,
     eq11,
@@ -127,7 +127,7 @@ def test_fedreps_models_have_low_rank():
 
 def test_what_moves_in_a_round_is_what_the_forms_move():
     for full, tied in ((False, False), (True, True)):
-        clients = _forms.Clients(
+        clients = eq7_to_9.Clients(
             np.array([[0.0], [1.0]]), np.ones((2, 1, 1)), np.ones((1, 1)), np.ones((2, 1))
         )
         one = clients.analysed((0,), 0.1, 0.05, 1)

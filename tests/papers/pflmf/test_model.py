@@ -1,4 +1,4 @@
-"""Helpers of the claims of pFL^MF against plain versions."""
+"""Rounds of pFL^MF that statements are tried on, against plain versions."""
 
 from itertools import product
 
@@ -7,7 +7,7 @@ import pytest
 
 import linrep as lr
 from linrep.claims import FAILS, claims
-from linrep.papers.pflmf import _forms, assumption1_2, eq11, eq16, model, step_b
+from linrep.papers.pflmf import assumption1_2, eq7_to_9, eq11, eq16, model, step_b
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
 from tests.reference import pflmf as naive
@@ -116,16 +116,6 @@ def test_at_rest_the_noise_needs_all_of_its_constant():
         assert needed == pytest.approx(theory.summed_noise(s, linear=True), rel=2e-3)
 
 
-def test_the_largest_ratios_are_by_participation_and_steps():
-    cases = [model.flat(p, K, 0.1) for p in (0.5, 1.0) for K in (1, 2)]
-    table = model.largest([*cases, *cases[:1]], lambda case: (case.setting.local_steps, 4.0))
-    assert table.loc[0.5].tolist() == [0.25, 0.5]
-    points = model.drawn_as(table)
-    assert points["x"].tolist() == [0.5, 0.5, 1.0, 1.0]
-    assert points["y"].tolist() == [0.25, 0.5, 0.25, 0.5]
-    assert points["series"].tolist() == ["K = 1", "K = 2"] * 2
-
-
 @pytest.mark.parametrize("k", [0, 2])
 def test_second_moments_by_hand_are_means_over_noise(k):
     rng = np.random.default_rng(4)
@@ -145,7 +135,7 @@ def test_second_moments_by_hand_are_means_over_noise(k):
 
 
 def test_forms_that_are_written_out_are_the_plain_ones():
-    clients = _forms.instance(np.random.default_rng(5), 6)
+    clients = eq7_to_9.instance(np.random.default_rng(5), 6)
     f = [lambda x, i=i: clients.H[i] @ (x - clients.A[i]) for i in range(len(clients.V))]
     for form, expected, head in (
         (clients.algorithm1([0, 1], 0.1, 3), naive.algorithm_1, 0.1),
