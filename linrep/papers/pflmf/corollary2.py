@@ -9,12 +9,12 @@ from itertools import product
 import numpy as np
 
 import linrep as lr
-from linrep.claims import Cases, Condition, Fact, Mean, Missing, Readings, Together, statement
+from linrep.claims import Cases, Condition, Fact, Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Open, Region, at_most, equal, lines, measured
 from linrep.claims.quantities import LOWER, UPPER, VALUE
 from linrep.papers.pflmf.model import ASSUMPTIONS, NOISY
-from linrep.papers.pflmf.runs import RATIO, Bound, at_rest, averages, exact, reference
+from linrep.papers.pflmf.runs import RATIO, Bound, at_rest, exact
 from linrep.papers.pflmf.theorem1 import limit
 from linrep.papers.pflmf.theorem1_noise import corollary_step, exact_left
 from linrep.theory import pflmf
@@ -73,41 +73,6 @@ def bound_over(gap, L, T, sigma, p, powers) -> float:
     return float(found.total) / p**2 * float(T) ** more
 
 
-def of_runs(budget, rng, powers):
-    """Yield runs at Corollary 2's step sizes against its bounds over p^2.
-
-    T is from 30/p^2 on, with noise (sigma^2 a tenth of L(F0 - F*)) from 100/p^4 on.
-    """
-    instance, ratios = reference(rng), []
-    cells = [(p, False) for p in budget((1.0, 0.3), (1.0, 0.3, 0.1))]
-    cells += [(p, True) for p in budget((1.0,), (1.0, 0.5))]
-    planned = 5 * len(cells)
-    for (p, noisy), doublings in product(cells, range(5)):
-        rounds = int((100.0 / p**4 if noisy else 30.0 / p**2) * 2**doublings)
-        sigma = float(np.sqrt(0.1 * instance.smoothness * instance.gap)) if noisy else 0.0
-        options = {"T": (rounds,), "noise": sigma, "eta_L": corollary_step(rounds, noisy)}
-        found = [averages(instance, rng, p=p, **options) for _ in range(40)]
-        if not all(each.inside.all() for each in found):
-            continue  # L says nothing of them
-        left = np.array([float(each.in_U[0] + each.in_V[0]) for each in found])
-        right = bound_over(instance.gap, instance.smoothness, rounds, sigma, p, powers)
-        ratios.append(
-            Mean(
-                left / right,
-                at_most=1.0,
-                quantity=RATIO,
-                setting={"p": p, "T": rounds, "sigma": sigma},
-                strength=PROVED,
-                deterministic=(p, noisy) == (1.0, False),
-                weight=1.0 / planned,
-            )
-        )
-    if ratios:
-        yield Together(ratios, left_out=1.0 - len(ratios) / planned, name="runs")
-    else:
-        yield Missing("runs left the ball", "less noise", name="runs")
-
-
 def rates(powers, noises, name) -> Cases:
     """Compare exact runs, U being fixed, with the bounds over p^2: for a fixed p, O of the rate."""
     cases = []
@@ -128,7 +93,7 @@ def rates(powers, noises, name) -> Cases:
     stronger={"T_power": 1, "power": 0},
 )
 def corollary2(budget, rng, *, T_power=1, power=0.5):
-    """Substitute, and compare runs, exact ones among them, with the bounds over p^2.
+    """Substitute, and compare exact runs with the bounds over p^2.
 
     T_power is that without noise, half of which is that with noise; power is that in eta.
     """
@@ -136,7 +101,6 @@ def corollary2(budget, rng, *, T_power=1, power=0.5):
     yield from measured(substituted(power), strength=PROVED).values()
     yield rates(powers, (0.0,), "no noise")
     yield rates(powers, NOISES, "noise")
-    yield from of_runs(budget, rng, powers)
 
 
 @statement(
@@ -246,14 +210,12 @@ def other_minimum(weighted) -> dict[str, Fraction]:
     stronger={"T_power": 1, "noisy_power": 1},
 )
 def abstract_claims(budget, rng, *, T_power=1.0, noisy_power=0.5, weighted=True):
-    """Compare runs with the bounds over p^2; look at another minimum, and where runs end."""
+    """Compare exact runs with the bounds over p^2; look at another minimum, and where runs end."""
     problem, powers = stuck(weighted), (T_power, noisy_power)
     found, best = ends(problem, budget(100, 1000), rng), problem.best(1)
     least = float(found.min()) if best is None else best.value
     yield rates(powers, (0.0,), "no noise")
     yield rates(powers, NOISES, "noise")
-    if budget.name != "quick":
-        yield from of_runs(budget, rng, powers)
     numbers = other_minimum(weighted)
     slope, *positive = numbers.values()
     yield Condition(

@@ -63,15 +63,6 @@ def mirrored(rng, scale=5e-4, n=40, k=3) -> Instance:
     return Instance(lr.QuadraticObjectives(A), np.zeros((k, k)), V, (0.02, 0.1))
 
 
-def at_minimum() -> Instance:
-    """Return (u v - 1)^2/2 at its balanced minimum, in a ball with L near to 1.
-
-    Noise should be so small that U and V, whose ratio does a random walk, stay: eta sigma sqrt(T).
-    """
-    one = np.ones((1, 1))
-    return Instance(lr.QuadraticObjectives(one), one, one, (0.005, 0.005))
-
-
 class Averages(NamedTuple):
     """Both parts of the left side, and whether the run stayed in the ball; by number of rounds."""
 

@@ -149,12 +149,6 @@ def theorem1_corrected(budget, rng, *, p_power=2, start=2, noise=2, T_power=1):
     found, picture = of_instances(budget, rng, bound, PROVED)
     yield from found
     yield picture
-    # From a minimum, p = 1, the noise's term is all that the right side has.
-    cells, instance = runs.Cells(), runs.at_minimum()
-    for eta_L, _ in product((0.02, 0.1, 0.3), range(40)):
-        T = (budget(10_000, 60_000),)
-        cells.add(instance, bound, rng, p=1.0, T=T, eta_L=eta_L, noise=1e-5)
-    yield cells.at_most_one("noise's constant, from a minimum", PROVED)
     steps = (1e-6, 1e-3, 0.05, 0.25, 0.49)
     yield runs.at_rest(bound, [(x, T) for x in steps for T in (1, 200, 10**7, 10**18)], PROVED)
     yield follows.measure()
