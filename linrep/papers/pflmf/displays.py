@@ -6,9 +6,7 @@ from itertools import pairwise, product
 from linrep.claims import Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Open, Region, at_most, law, measured
-from linrep.papers.pflmf.counterexamples import step_a_display as a_by_hand
 from linrep.papers.pflmf.counterexamples import step_b_display as b_by_hand
-from linrep.papers.pflmf.counterexamples import step_c_display as c_by_hand
 from linrep.papers.pflmf.model import AROUND_ONE, NOISE, SMOOTH, SQUARE, exact_round, rational
 
 SHARES = (Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(1))
@@ -52,11 +50,6 @@ def step_a(budget, rng, *, masked=False, factor=1.0, curvature=0.5, noise=0.5):
                 both = at_most((after.after_V - before.after_V) / unit, right / unit)
                 yield name, both, {**r.instance, "k": k}
 
-    def by_hand():
-        left, right = a_by_hand.sides(masked=masked)
-        at = {"F": "(uv)^2/2", "u": 1, "v": "1/100", "p": "1/2", "K": 2, "eta": "49/100", "k": 1}
-        yield "k = 1, K = 2, by hand", at_most(left, rational(factor) * right), at
-
     def given_nobody():
         """Yield the display given that nobody takes part: F stays."""
         for p, K in product(SHARES, STEPS):
@@ -64,8 +57,6 @@ def step_a(budget, rng, *, masked=False, factor=1.0, curvature=0.5, noise=0.5):
             yield "given D", at_most(Fraction(0), -(1 - r.eta_v * r.L / 2)), {**r.instance, "D": 0}
 
     found = measured(step_by_step(), strength=strength, **QUANTITY)
-    quantity = "E F(U, V_2) - E F(U, V_1)"
-    yield from measured(by_hand(), strength=strength, quantity=quantity).values()
     if masked:
         yield from found.values()
         return
@@ -143,11 +134,6 @@ def step_c(budget, rng, *, masked=False, factor=1.0, reach=1.0, drift=0.5, noise
         near = (exact_round(AROUND_ONE, ONE, [1 + e], p, 1, ETA / L, L, steps=k) for k in (0, 1))
         runs.append(list(near))
 
-    def by_hand():
-        both = c_by_hand.sides(masked=masked, factor=rational(factor))
-        at = {"F": "(uv)^2/2", "u": 1, "v": "1/1000", "p": "1/10", "K": 20, "eta": "49/100"}
-        yield "k = 19, K = 20, by hand", at_most(*both), {**at, "k": 19}
-
     def step_by_step():
         for rounds in runs:
             r = rounds[-1]
@@ -170,8 +156,6 @@ def step_c(budget, rng, *, masked=False, factor=1.0, reach=1.0, drift=0.5, noise
             both = at_most(after.after_V - before.after_V, right)
             yield "V's noise alone, U+ = U", both, after.instance
 
-    quantity = "E F(U+, V_20) - E F(U+, V_19)"
-    yield from measured(by_hand(), strength=strength, quantity=quantity).values()
     yield from measured(step_by_step(), strength=strength, **QUANTITY).values()
     if masked:
         yield from measured(noise_alone(), strength=PROVED, quantity="increase of F").values()

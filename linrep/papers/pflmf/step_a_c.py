@@ -8,14 +8,13 @@ import numpy as np
 from linrep.claims import Cases, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import at_most, equal, measured
-from linrep.papers.pflmf.counterexamples import eq12 as eq12_by_hand
-from linrep.papers.pflmf.counterexamples import step_c as step_c_by_hand
 from linrep.papers.pflmf.model import (
     AROUND_ONE,
     NOISE,
     QUANTITY,
     SIZES,
     SMOOTH,
+    SQUARE,
     STEPS,
     Scalar,
     at_rest,
@@ -34,12 +33,9 @@ ONE = Fraction(1)
 RATIO, APART = {"quantity": "left over right side"}, "|difference of both sides|"
 
 
-def on_square(sides, settings, v):
-    """Yield both sides by hand on rounds of (uv)^2/2 at u = 1, as a ratio."""
-    for p, K in settings:
-        left, right = sides(p, K)
-        at = {"F": "(uv)^2/2", "u": 1, "v": v, "p": str(p), "K": K, "eta": "49/100", "L": 1}
-        yield "(uv)^2/2 at u = 1, exact", at_most(left / right, ONE), at
+def on_square(p, K, v):
+    """Return a round of (uv)^2/2 at u = 1: L = 1 on [0, 1] x [0, 1/2], which it does not leave."""
+    return exact_round(SQUARE, ONE, [v], p, K, Fraction(49, 100), ONE)
 
 
 @statement(
@@ -57,7 +53,7 @@ def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.
     `masked` counts the participants' gradients only: then equality is reached on v^2/2. `factor` is
     that of the left side, `curvature` that of eta_v L_V there, `noise` that of sigma^2.
     """
-    strength, exactly = PROVED if masked else "", rational(factor)
+    strength = PROVED if masked else ""
 
     def sides(case):
         s, r = case.setting, counted(case, masked)
@@ -66,27 +62,30 @@ def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.
         stated = noise * p**noise_power * h**2 * s.in_V * s.noise**2
         return left, (r.value - r.after_V) / s.local_steps + stated
 
-    def by_hand(p, K):
-        left, right = eq12_by_hand.sides(p, K, masked)
-        return exactly * left, right
+    def exactly(r):
+        """Return both sides times K, in fractions."""
+        gradients = sum(r.masked if masked else [r.p * each for each in r.steps], Fraction(0))
+        left = rational(factor) * r.eta_v * (1 - rational(curvature) * r.eta_v * r.L) * gradients
+        stated = rational(noise) * power(r.p, noise_power) * r.eta_v**2 * r.L * r.K * r.variance
+        return left, r.value - r.after_V + stated
 
-    settings = [(Fraction(1, 2), 2), (Fraction(1, 2), 20), (Fraction(1, 10), 20)]
-    exact = on_square(by_hand, settings, "1/100")
-    yield from measured(exact, strength=strength, **RATIO).values()
-    yield from everywhere(rounds(budget, rng), sides, budget, rng, strength=strength)
+    def squares():
+        for p, K in ((Fraction(1, 2), 2), (Fraction(1, 2), 20), (Fraction(1, 10), 20)):
+            r = on_square(p, K, Fraction(1, 100))
+            left, right = exactly(r)
+            yield "(uv)^2/2 at u = 1, exact", at_most(left / right, ONE), r.instance
 
-    def on_flat():
+    def flat():
         """Yield both sides for |v|^2/2, noise from none to nearly alone."""
         f = Scalar((1, 1), (0, 0), (0, 0))  # at u = 1 the curvature in V is 1/2
         for p, K, variance in product((Fraction(1, 10), Fraction(1, 2), ONE), (1, 5), (0, 1, 100)):
             r = exact_round(f, ONE, [ONE, -ONE], p, K, Fraction(4, 5), ONE / 2, ONE * variance)
-            left = exactly * r.eta_v * (1 - r.eta_v * r.L / 2) * sum(r.masked, Fraction(0))
-            stated = r.eta_v**2 * r.L * K * power(p, noise_power) * r.variance * rational(noise)
-            right = r.value - r.after_V + stated
-            yield "equality for |v|^2/2, exact", equal(left, right), r.instance
+            yield "equality for |v|^2/2, exact", equal(*exactly(r)), r.instance
 
+    yield from measured(squares(), strength=strength, **RATIO).values()
+    yield from everywhere(rounds(budget, rng), sides, budget, rng, strength=strength)
     if masked:
-        yield from measured(on_flat(), strength=PROVED, quantity=APART).values()
+        yield from measured(flat(), strength=PROVED, quantity=APART).values()
 
 
 eq12.corrected(
@@ -158,22 +157,23 @@ def step_c(budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0,
         return *both, {**case.instance(), "U+": U.tolist()}
 
     def exactly():
-        def by_hand(p, K):
-            return step_c_by_hand.sides(p, K, masked, rational(reach), rational(factor))
-
-        settings = [(Fraction(1, 4), 5), (Fraction(1, 4), 20), (Fraction(1, 10), 20)]
-        yield from on_square(by_hand, settings, "1/1000")
+        settings = (Fraction(1, 4), 5), (Fraction(1, 4), 20), (Fraction(1, 10), 20)
+        found = [
+            ("(uv)^2/2 at u = 1, exact", on_square(*each, Fraction(1, 1000))) for each in settings
+        ]
         # At v = 1 + e, K = 1: as e tends to 0 and p = 1 both sides are equal, as U^+ - U is
         # parallel to the step of V. u and v stay within 2 e of 1, where second derivatives are at
         # most 2 (1 + 2 e)^2 - 1.
         e = Fraction(1, 10**6)
         L = 2 * (1 + 2 * e) ** 2 - 1
         for p, x in product((ONE, ONE / 2), (Fraction(1, 10), Fraction(49, 100))):
-            r = exact_round(AROUND_ONE, ONE, [1 + e], p, 1, x / L, L)
-            left = rational(factor) * p * (1 - r.eta_v * (rational(reach) + 1) * L / 2)
-            left = left * r.eta_v * r.delta_V(masked) - r.eta**2 * p * L / 2 * r.delta_U
-            near = at_most(left / (r.after_U - r.after_both), ONE)
-            yield "(uv - 1)^2/2 near its minimum, exact", near, r.instance
+            near = exact_round(AROUND_ONE, ONE, [1 + e], p, 1, x / L, L)
+            found.append(("(uv - 1)^2/2 near its minimum, exact", near))
+        for name, r in found:
+            size = r.eta_v * (rational(reach) * r.K + 1) * r.L / 2
+            left = rational(factor) * r.eta_v * r.p * (1 - size) * r.K * r.delta_V(masked)
+            left -= r.eta**2 * r.p * r.L / 2 * r.delta_U
+            yield name, at_most(left / (r.after_U - r.after_both), ONE), r.instance
 
     def distance():
         """Yield E(U^+ - U)^2 for one number U, eta = 1/10, a gradient of 1 and noise +-1."""

@@ -53,40 +53,33 @@ def test_a_round_that_is_broken_off_is_a_shorter_one():
     assert broken.masked == shorter.masked
 
 
-SQUARE, AFFINE = model.Scalar((1,), (0,), (0,)), model.Scalar((0, 0), (0, 0), (1, -1))
+AFFINE = model.Scalar((0, 0), (0, 0), (1, -1))
 
 
 def square(p, K, v, steps=None):
     """Return a round of (uv)^2/2 at u = 1, eta = 49/100."""
     eta, one = Fraction(49, 100), Fraction(1)
-    return model.exact_round(SQUARE, one, [v], Fraction(p), K, eta, one, steps=steps)
+    return model.exact_round(model.SQUARE, one, [Fraction(1, v)], p, K, eta, one, steps=steps)
 
 
-@pytest.mark.parametrize(("p", "K"), [(Fraction(1, 2), 20), (Fraction(1, 10), 3)])
-def test_counterexamples_to_steps_are_rounds(p, K):
-    r = square(p, K, Fraction(1, 100))
-    for masked in (False, True):
-        left = r.eta_v * p * (1 - r.eta_v / 2) * K * r.delta_V(masked)
-        assert eq12.sides(p, K, masked) == (left, r.value - r.after_V)
-        r_c = square(p, K, Fraction(1, 1000))
-        left = r_c.eta_v * p * (1 - r_c.eta_v * (K + 1) / 2) * K * r_c.delta_V(masked)
-        left -= r_c.eta**2 * p / 2 * r_c.delta_U
-        assert step_c.sides(p, K, masked) == (left, r_c.after_U - r_c.after_both)
+def test_counterexamples_to_steps_are_rounds():
+    r = square(Fraction(1, 2), 20, 100)
+    left = r.eta_v * r.p * (1 - r.eta_v / 2) * r.K * r.delta_V()
+    assert eq12.sides() == (left, r.value - r.after_V)
+    r = square(Fraction(1, 4), 20, 1000)
+    left = r.eta_v * r.p * (1 - r.eta_v * Fraction(r.K + 1, 2)) * r.K * r.delta_V()
+    left -= r.eta**2 * r.p / 2 * r.delta_U
+    assert step_c.sides() == (left, r.after_U - r.after_both)
 
 
-@pytest.mark.parametrize("masked", [False, True])
-def test_counterexamples_to_displays_are_rounds(masked):
-    p = Fraction(1, 2)
-    first, both = (square(p, 2, Fraction(1, 100), steps) for steps in (1, 2))
-    square_of = both.masked[1] if masked else p * both.steps[1]
-    right = -both.eta_v * (1 - both.eta_v / 2) * square_of
-    assert step_a_display.sides(p, masked) == (both.after_V - first.after_V, right)
-    p = Fraction(1, 10)
-    first, both = (square(p, 20, Fraction(1, 1000), steps) for steps in (19, 20))
-    square_of = both.masked[19] if masked else p * both.steps[19]
-    right = -both.eta_v * (1 - both.eta_v * Fraction(21, 2)) * square_of
-    right += both.eta**2 * p / 40 * both.delta_U
-    assert step_c_display.sides(p, masked) == (both.after_both - first.after_both, right)
+def test_counterexamples_to_displays_are_rounds():
+    first, both = (square(Fraction(1, 2), 2, 100, steps) for steps in (1, 2))
+    right = -both.eta_v * (1 - both.eta_v / 2) * both.p * both.steps[1]
+    assert step_a_display.sides() == (both.after_V - first.after_V, right)
+    first, both = (square(Fraction(1, 10), 20, 1000, steps) for steps in (19, 20))
+    right = -both.eta_v * (1 - both.eta_v * Fraction(21, 2)) * both.p * both.steps[19]
+    right += both.eta**2 * both.p / 40 * both.delta_U
+    assert step_c_display.sides() == (both.after_both - first.after_both, right)
 
 
 def test_the_counterexample_to_eq11_is_a_round():

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from linrep.claims import FAILS, claims, judge
-from linrep.papers.pflmf import number_of_steps, runs, theorem1_noise
-from linrep.papers.pflmf.resummed import one_round
-from linrep.problems import QuadraticObjectives
+from linrep.papers.pflmf import number_of_steps, runs
 from linrep.theory import pflmf
 
 CLAIMS = claims()
@@ -65,21 +63,6 @@ def test_settings_of_which_a_run_left_the_ball_are_void():
     assert judge([cells.at_most_one("")]).n_trials == 3
 
 
-def test_the_smoothness_of_a_round_holds_where_it_goes():
-    rng = np.random.default_rng(0)
-    problem = QuadraticObjectives(rng.normal(size=(3, 2)))
-    U, V = rng.normal(size=(2, 1)), rng.normal(size=(3, 1))
-    s, _ = one_round(problem, U, V, 0.5, 4, 0.8, 0.0)
-    _, in_U, _ = problem.factor_gradients(U, V)
-    farthest, at = 0.0, V
-    for _ in range(4):
-        at = at - s.head_step_size * problem.factor_gradients(U, at).in_V
-        farthest = max(farthest, np.linalg.norm(at - V))
-    radii = s.step_size * np.linalg.norm(in_U), farthest
-    assert s.largest >= pflmf.local_smoothness(problem, U, V, *radii).largest
-    assert s.step_size * s.largest == pytest.approx(0.8)
-
-
 def test_many_local_steps_of_all_clients_save_half_a_step():
     # Sums over rounds: 1/(2x - x^2) with one step, 1/(2x) with infinitely many.
     assert number_of_steps.exact_ratio(1.0, 0.3, 10**6, 1e9) == pytest.approx(1 - 0.15, rel=1e-4)
@@ -97,21 +80,6 @@ def test_pairs_of_clients_are_averaged_over_all_that_may_take_part(p, K, T):
     same = np.mean([expected(t, 2) for t in range(T)])
     pairs = np.mean([expected(t, 1) ** 2 for t in range(T)])
     assert number_of_steps.fixed_U_pairs(s, T) == pytest.approx((same, pairs))
-
-
-@pytest.mark.compiled
-def test_the_floor_at_a_minimum_is_that_of_the_linear_recursion():
-    eta, a, sigma, square, rng = 0.1, 2.0, 0.3, 0.0, np.random.default_rng(0)
-    assert theorem1_noise.floor_at_minimum(0.2, sigma) == pytest.approx(0.2 * 0.09 / 0.8)
-    for _ in range(200):  # of E r^2; both gradients are sqrt(a) r
-        square = (1.0 - 2.0 * eta * a) ** 2 * square + 2.0 * eta**2 * a * sigma**2
-    assert theorem1_noise.floor_at_minimum(eta * a, sigma) == pytest.approx(2.0 * a * square)
-    instance = runs.at_minimum()
-    row = runs.averages(instance, rng, p=1.0, T=(100_000,), eta_L=0.2, noise=1e-5)
-    found = (row.in_U + row.in_V)[0] / theorem1_noise.floor_at_minimum(
-        0.2 / instance.smoothness, 1e-5
-    )
-    assert found == pytest.approx(1.0, rel=0.1)
 
 
 @pytest.mark.slow
