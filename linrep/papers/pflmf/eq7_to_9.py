@@ -264,18 +264,6 @@ def eq8_9(budget, rng, *, full=False, theorem=False, offset=0):
             found = {**at, "eta": "1/10", "of": name}
             yield "x^2/2 and (x - 1)^2/2, exact", equal(one, other), found
 
-    def package():
-        """Yield deviations of `linrep.pflmf` from Algorithm 1 and from A.1, for every S_t."""
-        for both in (False, True):
-            for each in rounds_of(rng, budget(4, 50), most, full=both, theorem=both):
-                for taking, found in each.outcomes.items():
-                    expected = each.clients.algorithm1(taking, STEP, each.local_steps)
-                    if both:
-                        expected = each.analysed(taking)
-                    elif not taking:  # U stays where Algorithm 1 divides by zero
-                        expected = each.clients.U, each.clients.V
-                    yield apart(found, expected), each.instance(taking)
-
     def together():
         """Yield deviations among the three at p = 1, K = 1, where all step sizes are one."""
         for _ in range(budget(20, 300)):
@@ -310,7 +298,6 @@ def eq8_9(budget, rng, *, full=False, theorem=False, offset=0):
                 yield share, 1e-10, each.instance(taking)
 
     yield from measured(by_hand(), quantity="distance of Algorithm 1's round from A.1's").values()
-    yield Identity(package(), 1e-14, name="linrep.pflmf's forms")
     yield Identity(together(), 1e-14, name="p = 1, K = 1")
     for place, name in enumerate("UV"):
         found = [

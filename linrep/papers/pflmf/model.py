@@ -240,10 +240,10 @@ def at_rest(p, K, eta_L, sigma=1e-5) -> Case:
     return certain(problem, one, one, p, K, eta_L, kind="at rest", least=sigma)
 
 
-def bilinear(p, K, eta_L, n=2) -> Case:
+def bilinear(p, K, eta_L) -> Case:
     """Return a round of affine functions, for which L holds everywhere; U's gradient is zero."""
-    problem = affine(np.array([1.0, -1.0] * (n // 2))[:, None])
-    return certain(problem, [[1.0]], np.ones((n, 1)), p, K, eta_L, kind="affine, c_i = 1, -1")
+    problem = affine(np.array([[1.0], [-1.0]]))
+    return certain(problem, [[1.0]], np.ones((2, 1)), p, K, eta_L, kind="affine, c_i = 1, -1")
 
 
 def grid(of: Callable[..., Case], steps=STEPS, sizes=SIZES, chances=CHANCES, **options):
