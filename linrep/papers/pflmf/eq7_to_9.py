@@ -14,22 +14,10 @@ from linrep.claims.evidence import PROVED
 from linrep.claims.laws import equal, measured
 from linrep.claims.measurements import Array
 from linrep.papers.pflmf.counterexamples.eq8_9 import moves
-from linrep.problems import Objectives, SoftmaxObjectives
+from linrep.papers.pflmf.model import drawn
 from linrep.theory import pflmf as theory
 
 # (7).
-
-
-def problem_of(kind, rng, n, d) -> Objectives:
-    """Return quadratic, logistic or softmax functions of n clients; three classes."""
-    if kind == "quadratic":
-        roots = rng.standard_normal((n, d, d))
-        return lr.QuadraticObjectives(rng.standard_normal((n, d)), roots + roots.swapaxes(1, 2))
-    m = int(rng.integers(1, 6))
-    X, offsets = rng.standard_normal((n * m, d)), m * np.arange(n + 1)
-    if kind == "logistic":
-        return lr.LogisticObjectives(lr.ClientData(X, rng.choice([-1.0, 1.0], n * m), offsets))
-    return SoftmaxObjectives(lr.ClientData(X, rng.integers(0, 3, n * m).astype(float), offsets), 3)
 
 
 def largest_score(problem, theta) -> float:
@@ -69,7 +57,7 @@ def eq7(budget, rng, *, power=1.0):
         """Yield deviations, over the objective's size where that is larger."""
         for _ in range(budget(40, 500)):
             n, d, k = int(rng.integers(1, 12)), int(rng.integers(1, 5)), int(rng.integers(1, 4))
-            problem = problem_of(kind, rng, n, d)
+            problem = drawn(rng, "indefinite" if kind == "quadratic" else kind, n, d)
             U, V = (
                 10.0 ** rng.uniform(-2.0, 1.0) * rng.standard_normal((rows, k))
                 for rows in (problem.d, n)
