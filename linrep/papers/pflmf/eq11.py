@@ -14,19 +14,9 @@ from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import at_most, measured
 from linrep.claims.measurements import Array
+from linrep.papers.pflmf import model
 from linrep.papers.pflmf.counterexamples import eq11 as growing
-from linrep.papers.pflmf.model import (
-    CHANCES,
-    NOISE,
-    QUADRATIC,
-    QUANTITY,
-    SIZES,
-    Case,
-    at_random,
-    cosine,
-    flat,
-    valid,
-)
+from linrep.papers.pflmf.model import NOISE, QUANTITY, Case
 from linrep.theory import pflmf_rounds
 
 
@@ -78,8 +68,8 @@ def moments(case: Case, k: int) -> Moments:
 def cosines(chances) -> list[Case]:
     """Return rounds of cos(u v) at u = 1, v = 0.3, bounded functions whose gradient grows."""
     found = [
-        valid(cosine(), [[1.0]], [[0.3]], *setting, kind="cos(u v)")
-        for setting in product(chances, (2, 20), SIZES)
+        model.valid(model.cosine(), [[1.0]], [[0.3]], *setting, kind="cos(u v)")
+        for setting in product(chances, (2, 20), model.SIZES)
     ]
     return [case for case in found if case is not None]
 
@@ -87,13 +77,13 @@ def cosines(chances) -> list[Case]:
 def rounds(budget, rng) -> list[Case]:
     """Return |v|^2/2 with noise from little to nearly alone, cosines, and random rounds."""
     count = budget(30, 1000, 5000)
-    chances = (0.02, 0.25, 1.0) if budget.name == "quick" else CHANCES
+    chances = (0.02, 0.25, 1.0) if budget.name == "quick" else model.CHANCES
     noisy = product(chances, (2, 20), (0.1, 0.499), (0.1, 1e3), budget((1, 3), (1, 3, 8)))
     return [
-        *(flat(*setting) for setting in noisy),
+        *(model.flat(*setting) for setting in noisy),
         *cosines(chances),
-        *at_random(rng, count),
-        *at_random(rng, count, QUADRATIC, noisy=True),
+        *model.at_random(rng, count),
+        *model.at_random(rng, count, model.QUADRATIC, noisy=True),
     ]
 
 

@@ -10,23 +10,9 @@ import linrep as lr
 from linrep.claims import Cases, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Open, Region, at_most, lines, measured
+from linrep.papers.pflmf import model
 from linrep.papers.pflmf.counterexamples import eq16 as by_hand
-from linrep.papers.pflmf.model import (
-    CHANCES,
-    NOISE,
-    QUANTITY,
-    SIZES,
-    SMOOTH,
-    at_rest,
-    bilinear,
-    cosine,
-    everywhere,
-    grid,
-    power,
-    rounds,
-    steep,
-    tried,
-)
+from linrep.papers.pflmf.model import CHANCES, NOISE, SIZES, SMOOTH
 from linrep.theory import pflmf as theory
 
 LINKS = ("first <=", "second <=", "third <=")
@@ -82,11 +68,15 @@ def expected_cosine(s: theory.Setting, u: float, v: float, points: int = 16) -> 
 
 def cosines(rng, count):
     """Yield settings and u, v of cos(u v): at its minimum u v = pi, and at random."""
-    problem = cosine()
+    problem = model.cosine()
     for place in range(count):
         rest = place % 4 == 0
         u, v = (np.sqrt(np.pi), np.sqrt(np.pi)) if rest else rng.uniform(-2.5, 2.5, 2)
-        p, K, eta_L = float(rng.choice(CHANCES)), int(rng.integers(1, 4)), float(rng.choice(SIZES))
+        p, K, eta_L = (
+            float(rng.choice(CHANCES)),
+            int(rng.integers(1, 4)),
+            float(rng.choice(SIZES)),
+        )
         sigma = 10.0 ** (-4.0 if rest else rng.uniform(-2, 1))
         L = theory.local_smoothness(problem, [[u]], [[v]], 0.0, 0.0).largest
         for _ in range(20):  # quadrature reaches 6.7 standard deviations in every step
@@ -118,7 +108,7 @@ def eq16(budget, rng, *, p_power=1.0, noise_factor=1.0, decrease=2.0, derived=Fa
     def exactly():
         """Yield the chain, and its ends, for x and -x, which satisfy Assumption 1 everywhere."""
         for p, K, eta in product(shares, (1, 5), (Fraction(1, 4),)):
-            first, second, last = by_hand.members(p, K, eta, power(p, p_power))
+            first, second, last = by_hand.members(p, K, eta, model.power(p, p_power))
             members = first, second, last, last
             at = {"f": ["x", "-x"], "u": 1, "v": [1, 1], "p": str(p), "K": K, "eta": str(eta)}
             chain = {LINKS[place]: members[place : place + 2] for place in links}
@@ -163,22 +153,22 @@ def eq16(budget, rng, *, p_power=1.0, noise_factor=1.0, decrease=2.0, derived=Fa
 
     steps, sizes = budget(((1, 5), (0.001, 0.1, 0.499)), ((1, 5, 20), SIZES))
     lists = {
-        "affine functions": grid(bilinear, (1, 5)),
-        "at rest": grid(at_rest, steps, sizes),
-        **rounds(budget, rng),
-        "noise alone": [steep(x, K) for x in SIZES for K in (1, 5)],
+        "affine functions": model.grid(model.bilinear, (1, 5)),
+        "at rest": model.grid(model.at_rest, steps, sizes),
+        **model.rounds(budget, rng),
+        "noise alone": [model.steep(x, K) for x in SIZES for K in (1, 5)],
     }
     yield from measured(exactly(), strength=strength, quantity="left over right side").values()
     for place in links:
         prefix = f"{LINKS[place]}, "
         if place == 1:
-            yield from everywhere(lists, link(1), budget, rng, prefix, strength=strength)
+            yield from model.everywhere(lists, link(1), budget, rng, prefix, strength=strength)
         else:
             for name, cases in lists.items():
-                yield tried(cases, link(place), prefix + name)
+                yield model.tried(cases, link(place), prefix + name)
     if derived:
         name = "second <=, cos(u v) with noise"
-        yield Cases(not_linear(), quantity=QUANTITY, name=name, strength=PROVED)
+        yield Cases(not_linear(), quantity=model.QUANTITY, name=name, strength=PROVED)
         yield derivation.measure()
 
 

@@ -8,25 +8,8 @@ import numpy as np
 from linrep.claims import Cases, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import at_most, equal, measured
-from linrep.papers.pflmf.model import (
-    AROUND_ONE,
-    NOISE,
-    QUANTITY,
-    SIZES,
-    SMOOTH,
-    SQUARE,
-    STEPS,
-    Scalar,
-    at_rest,
-    bilinear,
-    counted,
-    everywhere,
-    exact_round,
-    grid,
-    power,
-    rational,
-    rounds,
-)
+from linrep.papers.pflmf import model
+from linrep.papers.pflmf.model import NOISE, SMOOTH, exact_round, power, rational
 from linrep.theory import pflmf_rounds
 
 ONE = Fraction(1)
@@ -35,7 +18,7 @@ RATIO, APART = {"quantity": "left over right side"}, "|difference of both sides|
 
 def on_square(p, K, v):
     """Return a round of (uv)^2/2 at u = 1: L = 1 on [0, 1] x [0, 1/2], which it does not leave."""
-    return exact_round(SQUARE, ONE, [v], p, K, Fraction(49, 100), ONE)
+    return exact_round(model.SQUARE, ONE, [v], p, K, Fraction(49, 100), ONE)
 
 
 @statement(
@@ -56,7 +39,7 @@ def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.
     strength = PROVED if masked else ""
 
     def sides(case):
-        s, r = case.setting, counted(case, masked)
+        s, r = case.setting, model.counted(case, masked)
         h, p = s.head_step_size, s.participation
         left = factor * h * p * (1.0 - curvature * h * s.in_V) * r.delta_V
         stated = noise * p**noise_power * h**2 * s.in_V * s.noise**2
@@ -77,13 +60,13 @@ def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.
 
     def flat():
         """Yield both sides for |v|^2/2, noise from none to nearly alone."""
-        f = Scalar((1, 1), (0, 0), (0, 0))  # at u = 1 the curvature in V is 1/2
+        f = model.Scalar((1, 1), (0, 0), (0, 0))  # at u = 1 the curvature in V is 1/2
         for p, K, variance in product((Fraction(1, 10), Fraction(1, 2), ONE), (1, 5), (0, 1, 100)):
             r = exact_round(f, ONE, [ONE, -ONE], p, K, Fraction(4, 5), ONE / 2, ONE * variance)
             yield "equality for |v|^2/2, exact", equal(*exactly(r)), r.instance
 
     yield from measured(squares(), strength=strength, **RATIO).values()
-    yield from everywhere(rounds(budget, rng), sides, budget, rng, strength=strength)
+    yield from model.everywhere(model.rounds(budget, rng), sides, budget, rng, strength=strength)
     if masked:
         yield from measured(flat(), strength=PROVED, quantity=APART).values()
 
@@ -132,7 +115,7 @@ def step_c(budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0,
 
     def left_side(case, moved):
         """Return the left side, `moved` being the squared distance of U^+ from U."""
-        s, r = case.setting, counted(case, masked)
+        s, r = case.setting, model.counted(case, masked)
         h, K, p = s.head_step_size, s.local_steps, s.participation
         size = 0.5 * h * (reach * K + 1) * s.in_V
         return factor * h * p * K * r.delta_V * (1.0 - size) - 0.5 * p * s.in_V * moved
@@ -167,7 +150,7 @@ def step_c(budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0,
         e = Fraction(1, 10**6)
         L = 2 * (1 + 2 * e) ** 2 - 1
         for p, x in product((ONE, ONE / 2), (Fraction(1, 10), Fraction(49, 100))):
-            near = exact_round(AROUND_ONE, ONE, [1 + e], p, 1, x / L, L)
+            near = exact_round(model.AROUND_ONE, ONE, [1 + e], p, 1, x / L, L)
             found.append(("(uv - 1)^2/2 near its minimum, exact", near))
         for name, r in found:
             size = r.eta_v * (rational(reach) * r.K + 1) * r.L / 2
@@ -183,23 +166,23 @@ def step_c(budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0,
         yield "E|U+ - U|^2, noise +-1, exact", equal(sum(moves, Fraction(0)) / 2, stated), at
 
     yield from measured(exactly(), strength=strength, **RATIO).values()
-    steps, sizes = budget(((1, 5), (0.001, 0.1, 0.499)), (STEPS, SIZES))
-    lists = rounds(budget, rng) | {"at rest": grid(at_rest, steps, sizes)}
-    yield from everywhere(lists, in_the_mean, budget, rng, strength=strength)
+    steps, sizes = budget(((1, 5), (0.001, 0.1, 0.499)), (model.STEPS, model.SIZES))
+    lists = model.rounds(budget, rng) | {"at rest": model.grid(model.at_rest, steps, sizes)}
+    yield from model.everywhere(lists, in_the_mean, budget, rng, strength=strength)
     # Given U^+, as E_(S_t) E_(t,K) says: U's noise does not make up for V's.
     for name, cases in lists.items():
         found = (given(case, U) for case in cases for U in new_factors(case, rng))
-        yield Cases(found, name=f"given U+, {name}", quantity=QUANTITY, strength=strength)
+        yield Cases(found, name=f"given U+, {name}", quantity=model.QUANTITY, strength=strength)
     # Affine functions: their gradient in V is proportional to U, and L holds for every U^+, to
     # which noise may lead however small its variance is.
     affine = (
         given(case, (1.0 - q * s.participation * s.step_size * s.largest) * case.U)
-        for case in grid(bilinear, budget((1, 20), (1, 20, 200)))
+        for case in model.grid(model.bilinear, budget((1, 20), (1, 20, 200)))
         for s in [case.setting]
         for q in (0.5, 1.0, 2.0)
     )
     name = "given U+, affine functions"
-    yield Cases(affine, name=name, quantity=QUANTITY, strength=strength)
+    yield Cases(affine, name=name, quantity=model.QUANTITY, strength=strength)
     yield from measured(distance(), strength=strength, quantity=APART).values()
 
 

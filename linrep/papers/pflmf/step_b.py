@@ -14,22 +14,9 @@ from linrep.claims import Cases, Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Open, Region, at_most, lines, measured
 from linrep.claims.measurements import Array
+from linrep.papers.pflmf import model
 from linrep.papers.pflmf.counterexamples import step_b as by_hand
-from linrep.papers.pflmf.model import (
-    NOISE,
-    QUADRATIC,
-    SIZES,
-    SMOOTH,
-    Case,
-    at_random,
-    certain,
-    compared,
-    everywhere,
-    rational,
-    rounds,
-    steep,
-    tried,
-)
+from linrep.papers.pflmf.model import NOISE, SIZES, SMOOTH, Case, rational, steep
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
 
@@ -99,7 +86,7 @@ def turning() -> Paths:
     """
     problem = lr.QuadraticObjectives(np.ones((1, 1)))
     for v, relative in product((0.03, 0.1, 0.2), (0.3, 1.0, 3.0)):
-        case = certain(problem, [[0.0]], [[v]], 1.0, 1, 0.499, relative, "turning")
+        case = model.certain(problem, [[0.0]], [[v]], 1.0, 1, 0.499, relative, "turning")
         for deviations in (1.0, 2.0, 3.0, 6.0):
             noise = np.full((1, 1, 1), deviations * case.setting.noise)
             at = {**case.instance(), "noise of V": float(noise[0, 0, 0])}
@@ -110,7 +97,7 @@ def leaving() -> Paths:
     """Yield rounds of (u v - 1)^2/2 at u = 0.1, v = 0: U stays, while its gradient grows with v."""
     problem = lr.QuadraticObjectives(np.ones((1, 1)))
     for K, size in product((1, 5, 20), SIZES):
-        case = certain(problem, [[0.1]], [[0.0]], 1.0, K, size, kind="leaving v = 0")
+        case = model.certain(problem, [[0.1]], [[0.0]], 1.0, K, size, kind="leaving v = 0")
         yield case, follow(case, np.ones((1, 1)), np.zeros((K, 1, 1))), case.instance()
 
 
@@ -187,7 +174,7 @@ def step_b(
         return 0.9 * right, left
 
     def given(paths, sides, name) -> Cases:
-        return compared(
+        return model.compared(
             ((case, *sides(case, path), at) for case, path, at in paths), name, strength
         )
 
@@ -204,17 +191,17 @@ def step_b(
         yield from measured(near_a_minimum(), strength=PROVED, **quantity).values()
         yield descent.measure(displacement=displacement, gradient=gradient, last=last)
 
-    lists = rounds(budget, rng)
+    lists = model.rounds(budget, rng)
     lists["u^2/2"] = [steep(x, K, 0.0) for x in SIZES for K in (1, 5)]
     shares = (0.02, 0.3, 1.0)
     lists["noise alone"] = [steep(x, K, p=p) for x in SIZES for K in (1, 5) for p in shares]
-    yield from everywhere(lists, fourteen, budget, rng, "(14), ", False, strength)
+    yield from model.everywhere(lists, fourteen, budget, rng, "(14), ", False, strength)
     alone = [steep(x) for x in (0.001, 0.01)]
-    yield tried(alone, nearly, "(14) is nearly equal for noise alone", strength)
+    yield model.tried(alone, nearly, "(14) is nearly equal for noise alone", strength)
 
     count = budget(40, 700, 10_000)
-    exact = list(given_rounds(rng, at_random(rng, count), False))
-    noisy = list(given_rounds(rng, at_random(rng, count, QUADRATIC, noisy=True), True))
+    exact = list(given_rounds(rng, model.at_random(rng, count), False))
+    noisy = list(given_rounds(rng, model.at_random(rng, count, model.QUADRATIC, noisy=True), True))
     paths = [*leaving(), *exact, *noisy]
     parts = [
         given(paths, lambda case, path, end=end: thirteen(case, path, end), where)
@@ -229,10 +216,10 @@ def step_b(
             return theory.step_B_last(case.setting, case.round, masked=masked, head_noise=noise)
 
         if masked:
-            yield from everywhere(lists, in_the_mean, budget, rng, name, False, strength)
+            yield from model.everywhere(lists, in_the_mean, budget, rng, name, False, strength)
         else:
             for kind, cases in lists.items():
-                yield tried(cases, in_the_mean, name + kind, strength)
+                yield model.tried(cases, in_the_mean, name + kind, strength)
 
     yield given(
         exact,
