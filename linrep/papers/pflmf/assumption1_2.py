@@ -346,10 +346,9 @@ def eq10(budget, rng, *, noise_factor=1.0):
         for norm, square in (("Frobenius", 2), ("spectral", 1)):
             yield f"sigma in the {norm} norm", at_most(moment, plain + factor * square), at
 
-    second = {"quantity": "second moment", "strength": PROVED}
     yield from measured(batches(), tolerance=1e-9, strength=PROVED).values()
     yield Readings(
-        list(measured(either(), **second).values()),
+        list(measured(either(), quantity="second moment", strength=PROVED).values()),
         name="noise I or -I, exact",
         phrase="the norm in Assumption 2, which has no index",
     )

@@ -12,7 +12,7 @@ from linrep.papers.pflmf.model import AROUND_ONE, NOISE, SMOOTH, SQUARE, exact_r
 SHARES = (Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(1))
 STEPS = (1, 2, 5)
 ONE, ETA = Fraction(1), Fraction(49, 100)  # eta L is below 1/2
-QUANTITY = {"quantity": "increase of F over eta_v times the gradients' term"}
+QUANTITY = "increase of F over eta_v times the gradients' term"
 
 
 def broken_off(p, K, variance, v):
@@ -56,14 +56,14 @@ def step_a(budget, rng, *, masked=False, factor=1.0, curvature=0.5, noise=0.5):
             r = broken_off(p, K, Fraction(0), v)[K]
             yield "given D", at_most(Fraction(0), -(1 - r.eta_v * r.L / 2)), {**r.instance, "D": 0}
 
-    found = measured(step_by_step(), strength=strength, **QUANTITY)
+    found = measured(step_by_step(), strength=strength, quantity=QUANTITY)
     if masked:
         yield from found.values()
         return
     first, later = found.values()
     yield first
     phrase = "F(U^t, V_k) on the right, without an expectation"
-    nobody = measured(given_nobody(), **QUANTITY).values()
+    nobody = measured(given_nobody(), quantity=QUANTITY).values()
     yield Readings([later, *nobody], name="k > 0", phrase=phrase)
 
 
@@ -156,7 +156,7 @@ def step_c(budget, rng, *, masked=False, factor=1.0, reach=1.0, drift=0.5, noise
             both = at_most(after.after_V - before.after_V, right)
             yield "V's noise alone, U+ = U", both, after.instance
 
-    yield from measured(step_by_step(), strength=strength, **QUANTITY).values()
+    yield from measured(step_by_step(), strength=strength, quantity=QUANTITY).values()
     if masked:
         yield from measured(noise_alone(), strength=PROVED, quantity="increase of F").values()
 

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from itertools import product
+from math import prod
 
 import numpy as np
 
@@ -32,7 +33,7 @@ def eq1_2(theta, m, *, factor=1.0):
     true = sum((w * each for w, each in zip(shares, losses, strict=True)), Fraction(0))
     mean = Fraction(0)
     for chosen in product(range(3), repeat=m):
-        weight = np.prod([shares[j] for j in chosen])
+        weight = prod(shares[j] for j in chosen)
         mean += weight * sum(losses[j] for j in chosen) / m
     return {"mean over data sets": equal(mean, rational(factor) * true)}
 

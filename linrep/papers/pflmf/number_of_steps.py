@@ -127,8 +127,8 @@ def equal_averages(budget, rng, *, K_power=1.0, share_V=0.5, share_U=0.5):
             name=f"{name}-part, U fixed, exact",
             measured_is=UPPER if name == "U" else VALUE,
         )
-    at, large = "K = 20 over K = 1, U fixed", {"p": 1, "eta L": 0.49}
-    yield Fact(f"V-part, {at}", exact_ratio(1.0, 0.49, 20, 1e9), setting=large)
-    yield Fact(f"U-part, {at}", exact_ratios_of_U(1.0, 0.49, 20, 1e9)[1], setting=large)
+    where, large = "K = 20 over K = 1, U fixed", {"p": 1, "eta L": 0.49}
+    yield Fact(f"V-part, {where}", exact_ratio(1.0, 0.49, 20, 1e9), setting=large)
+    yield Fact(f"U-part, {where}", exact_ratios_of_U(1.0, 0.49, 20, 1e9)[1], setting=large)
     reduced = exact_ratio(0.02, 0.25, 20, 1e9, 0.0)
-    yield Fact(f"V-part, {at}, eta_v = p eta", reduced, setting={"p": 0.02, "eta L": 0.25})
+    yield Fact(f"V-part, {where}, eta_v = p eta", reduced, setting={"p": 0.02, "eta L": 0.25})

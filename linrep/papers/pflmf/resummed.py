@@ -97,9 +97,8 @@ def resummed(budget, rng, *, weight_U=1.0, weight_V=1.0, p_power=2.0, noise=1.0)
         pairs = (whole, *pflmf.resummed_steps(s, r))
         return max(pairs, key=lambda each: case.over_both(*each)[0] - case.over_both(*each)[1])
 
-    proved = {"quantity": RATIO, "strength": PROVED}
     yield weight.measure()
-    yield Cases(families(), name="families, one round", **proved)
-    yield Cases(fixed_U(), name="U fixed, exact", **proved)
+    yield Cases(list(families()), quantity=RATIO, name="families, one round", strength=PROVED)
+    yield Cases(list(fixed_U()), quantity=RATIO, name="U fixed, exact", strength=PROVED)
     name = "the sum and its steps, one round"
     yield searched(sides, budget, rng, name, strength=PROVED, halves=2)

@@ -226,7 +226,7 @@ def by_hand(bound: Bound, noisy: bool = False, strength: str = "") -> Cases:
     for p, T in () if noisy else ((Fraction(1, 10), 200), (Fraction(1, 4), 30)):
         eta = Fraction(1, 4)
         least, gap, factor = theorem1.terms(p, T, eta)
-        runs.append((p, T, least, gap, 1, eta, 0, start * gap * factor))
+        runs.append((p, T, least, gap, Fraction(1), eta, Fraction(0), start * gap * factor))
     cases = []
     for p, T, least, gap, L, eta, sigma, right in runs:
         at = {"F": "(uv)^2/2", "u": 1, "v^2": str(2 * gap), "K": 1, "p": str(p), "eta": str(eta)}

@@ -13,7 +13,7 @@ from linrep.papers.pflmf.model import NOISE, SMOOTH, exact_round, power, rationa
 from linrep.theory import pflmf_rounds
 
 ONE = Fraction(1)
-RATIO, APART = {"quantity": "left over right side"}, "|difference of both sides|"
+RATIO, APART = "left over right side", "|difference of both sides|"
 
 
 def on_square(p, K, v):
@@ -65,7 +65,7 @@ def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.
             r = exact_round(f, ONE, [ONE, -ONE], p, K, Fraction(4, 5), ONE / 2, ONE * variance)
             yield "equality for |v|^2/2, exact", equal(*exactly(r)), r.instance
 
-    yield from measured(squares(), strength=strength, **RATIO).values()
+    yield from measured(squares(), strength=strength, quantity=RATIO).values()
     yield from model.everywhere(model.rounds(budget, rng), sides, budget, rng, strength=strength)
     if masked:
         yield from measured(flat(), strength=PROVED, quantity=APART).values()
@@ -165,22 +165,24 @@ def step_c(budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0,
         at = {"eta": "1/10", "grad_U": 1, "noise of U": "1 or -1, each with probability 1/2"}
         yield "E|U+ - U|^2, noise +-1, exact", equal(sum(moves, Fraction(0)) / 2, stated), at
 
-    yield from measured(exactly(), strength=strength, **RATIO).values()
+    yield from measured(exactly(), strength=strength, quantity=RATIO).values()
     steps, sizes = budget(((1, 5), (0.001, 0.1, 0.499)), (model.STEPS, model.SIZES))
     lists = model.rounds(budget, rng) | {"at rest": model.grid(model.at_rest, steps, sizes)}
     yield from model.everywhere(lists, in_the_mean, budget, rng, strength=strength)
     # Given U^+, as E_(S_t) E_(t,K) says: U's noise does not make up for V's.
     for name, cases in lists.items():
         found = (given(case, U) for case in cases for U in new_factors(case, rng))
-        yield Cases(found, name=f"given U+, {name}", quantity=model.QUANTITY, strength=strength)
+        yield Cases(
+            list(found), name=f"given U+, {name}", quantity=model.QUANTITY, strength=strength
+        )
     # Affine functions: their gradient in V is proportional to U, and L holds for every U^+, to
     # which noise may lead however small its variance is.
-    affine = (
+    affine = [
         given(case, (1.0 - q * s.participation * s.step_size * s.largest) * case.U)
         for case in model.grid(model.bilinear, budget((1, 20), (1, 20, 200)))
         for s in [case.setting]
         for q in (0.5, 1.0, 2.0)
-    )
+    ]
     name = "given U+, affine functions"
     yield Cases(affine, name=name, quantity=model.QUANTITY, strength=strength)
     yield from measured(distance(), strength=strength, quantity=APART).values()

@@ -183,12 +183,12 @@ def step_b(
         right = s.step_size**2 * (path.start + s.noise**2) + moved
         return path.gain, 0.5 * s.in_U * right
 
-    quantity = {"quantity": "E F(U+, V_1) - F(U, V_1)"}
-    found = measured(exactly(), strength=strength, **quantity)
+    quantity = "E F(U+, V_1) - F(U, V_1)"
+    found = measured(exactly(), strength=strength, quantity=quantity)
     yield read(list(found.values()), "(13), (uv - 1)^2/2 at v = 0, exact")
     if head_noise:
-        quantity = {"quantity": "change of F over the decrease claimed"}
-        yield from measured(near_a_minimum(), strength=PROVED, **quantity).values()
+        quantity = "change of F over the decrease claimed"
+        yield from measured(near_a_minimum(), strength=PROVED, quantity=quantity).values()
         yield descent.measure(displacement=displacement, gradient=gradient, last=last)
 
     lists = model.rounds(budget, rng)
