@@ -136,12 +136,8 @@ def eq16(budget, rng, *, p_power=1.0, noise_factor=1.0, decrease=2.0, derived=Fa
     def not_linear():
         """Yield both sides of the second link for cos(u v)."""
         for s, u, v in cosines(rng, budget(100, 2000)):
-            r, p, K, eta_L = (
-                expected_cosine(s, u, v),
-                s.participation,
-                s.local_steps,
-                s.step_size * s.largest,
-            )
+            p, K, eta_L = s.participation, s.local_steps, s.step_size * s.largest
+            r = expected_cosine(s, u, v)
             weight = s.step_size * p**p_power * (1.0 - 0.5 * eta_L * p / K)
             left = s.step_size * (1.0 - 2.0 * eta_L) * r.delta_U + weight * r.delta_V
             unit = s.step_size**2 * s.largest * s.noise**2
@@ -168,7 +164,7 @@ def eq16(budget, rng, *, p_power=1.0, noise_factor=1.0, decrease=2.0, derived=Fa
                 yield model.tried(cases, link(place), prefix + name)
     if derived:
         name = "second <=, cos(u v) with noise"
-        yield Cases(not_linear(), quantity=model.QUANTITY, name=name, strength=PROVED)
+        yield Cases(list(not_linear()), quantity=model.QUANTITY, name=name, strength=PROVED)
         yield derivation.measure()
 
 

@@ -221,18 +221,15 @@ def step_b(
             for kind, cases in lists.items():
                 yield model.tried(cases, in_the_mean, name + kind, strength)
 
-    yield given(
-        exact,
-        lambda case, path: last_case(case, path, path.masked),
-        "case K given D, no noise",
-    )
-    for name, some in (("random rounds", noisy), ("v turned", turning())):
-        name = f"case K given V's noise, {name}"
-        yield given(
-            some,
-            lambda case, path: last_case(case, path, path.moved if head_noise else path.whole),
-            name,
-        )
+    def given_D(case, path):
+        return last_case(case, path, path.masked)
+
+    def given_noise(case, path):
+        return last_case(case, path, path.moved if head_noise else path.whole)
+
+    yield given(exact, given_D, "case K given D, no noise")
+    yield given(noisy, given_noise, "case K given V's noise, random rounds")
+    yield given(turning(), given_noise, "case K given V's noise, v turned")
 
 
 step_b.corrected(
