@@ -12,7 +12,6 @@ from linrep.claims import (
     Condition,
     Exponent,
     Identity,
-    Mean,
     Readings,
     Together,
     Vacuous,
@@ -20,32 +19,32 @@ from linrep.claims import (
 )
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
+from linrep.claims.laws import at_most, equal, measured
 from linrep.claims.measurements import Array
 from linrep.claims.quantities import LOWER
-from linrep.papers.pflmf import _cases
-from linrep.papers.pflmf._hypotheses import stops_falling
 from linrep.papers.pflmf.counterexamples.assumption2_minibatches import variance as of_one_sample
+from linrep.papers.pflmf.model import drawn, stops_falling
 from linrep.problems import Objectives
 from linrep.theory import pflmf as theory
 
 KINDS = ("affine", "quadratic", "logistic", "softmax", "Huber")
-_RADII = (1.0, 10.0, 100.0, 1000.0)
-_N, _D, _M = 2, 2, 3
-_FAR = 1e6  # a norm of v
+RADII = (1.0, 10.0, 100.0, 1000.0)
+N, D = 2, 2
+FAR = 1e6  # a norm of v
 
 
 def functions(kind, rng) -> Objectives:
     """Return the functions of two clients, curved at zero but for the affine ones."""
     if kind != "Huber":
-        return _cases.drawn(rng, "own" if kind == "quadratic" else kind, _N, _D)
-    A = 0.1 * rng.standard_normal((_N, _D))
+        return drawn(rng, "own" if kind == "quadratic" else kind, N, D)
+    A = 0.1 * rng.standard_normal((N, D))
 
     def huber(i, x):
         r = x - A[i]
         small = np.abs(r) <= 1.0
         return float(np.sum(np.where(small, 0.5 * r**2, np.abs(r) - 0.5))), np.clip(r, -1, 1)
 
-    return lr.CustomObjectives(huber, n=_N, d=_D, smoothness=np.ones(_N))
+    return lr.CustomObjectives(huber, n=N, d=D, smoothness=np.ones(N))
 
 
 def quotients(problem, one, other) -> tuple[float, float]:
@@ -58,86 +57,23 @@ def quotients(problem, one, other) -> tuple[float, float]:
     )
 
 
-def _nearby(rng, U, V):
-    """Yield pairs near to one: moved in U, in V and in both, so that models move by little."""
-    for in_U, in_V in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0)):
-        moves = rng.standard_normal(U.shape), rng.standard_normal(V.shape)
-        size = 1e-4 / max(1.0, float(np.linalg.norm(U)), float(np.linalg.norm(V)))
-        yield U + in_U * size * moves[0], V + in_V * size * moves[1]
-
-
-def _largest(problem, radius, rng, tries) -> float:
+def largest_quotient(problem, radius, rng, tries) -> float:
     """Return the largest quotient found on a ball, with models that stay and in all directions."""
     found = 0.0
     for attempt in range(tries):
-        U, V = rng.standard_normal((problem.d, 1)), rng.standard_normal((_N, 1))
+        U, V = rng.standard_normal((problem.d, 1)), rng.standard_normal((N, 1))
         U, V = U / np.linalg.norm(U), V / np.linalg.norm(V)
         # Models of size one at most, one factor being as large as the ball allows; or both.
         sizes = ((radius, 1.0 / radius), (1.0 / radius, radius), (radius, radius))[attempt % 3]
-        point = sizes[0] * U, sizes[1] * V
-        for other in _nearby(rng, *point):
-            found = max(found, *quotients(problem, point, other))
+        U, V = sizes[0] * U, sizes[1] * V
+        near = 1e-4 / max(1.0, float(np.linalg.norm(U)), float(np.linalg.norm(V)))
+        for in_U, in_V in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0)):
+            moves = rng.standard_normal(U.shape), rng.standard_normal(V.shape)
+            other = U + in_U * near * moves[0], V + in_V * near * moves[1]
+            found = max(found, *quotients(problem, (U, V), other))
         far = radius * rng.standard_normal(U.shape), radius * rng.standard_normal(V.shape)
-        found = max(found, *quotients(problem, point, far))
+        found = max(found, *quotients(problem, (U, V), far))
     return found
-
-
-def _growth(kind, budget, rng, power) -> Exponent:
-    """Return how the constants grow with the ball."""
-    samples = np.array(
-        [
-            [_largest(problem, radius, rng, budget(6, 30)) for radius in _RADII]
-            for problem in (functions(kind, rng) for _ in range(budget(6, 20)))
-        ]
-    )
-    # Over each problem's own at the smallest radius.
-    return Exponent(
-        _RADII,
-        list((samples / samples[:, :1]).T),
-        equals=power,
-        deterministic=True,  # 1 at the smallest radius
-        along="radius",
-        of="constant needed",
-        name="constants over growing balls",
-        setting={"kind": kind},
-    )
-
-
-def _from_below(kind, rng) -> Condition | Vacuous:
-    """Return whether the objective stops falling."""
-    name, quantity = "lower bound", "functions bounded from below"
-    if stops_falling(functions(kind, rng), rng):
-        return Condition(True, 1.0, 1.0, name=name, quantity=quantity)
-    return Vacuous(0.0, 1.0, "there is none, and Theorem 1 needs one", name=name, quantity=quantity)
-
-
-def _local(budget, rng, factor) -> Cases:
-    """Compare quotients on balls with the constants that hold there, and reach one."""
-    cases = []
-    for kind in KINDS:
-        for _ in range(budget(20, 300)):
-            problem = functions(kind, rng)
-            U, V = rng.standard_normal((problem.d, 1)), rng.standard_normal((_N, 1))
-            radii = 10.0 ** rng.uniform(-2.0, 2.0, 2)
-            known = theory.local_smoothness(problem, U, V, *radii)
-            ends = []
-            for _ in range(2):
-                moves = [rng.standard_normal(part.shape) for part in (U, V)]
-                ends.append(
-                    tuple(
-                        part + radius * rng.random() * move / np.linalg.norm(move)
-                        for part, radius, move in zip((U, V), radii, moves, strict=True)
-                    )
-                )
-            at = {"kind": kind, "U": U.tolist(), "V": V.tolist(), "radii": radii.tolist()}
-            for found, L in zip(quotients(problem, *ends), known[:2], strict=True):
-                cases.append((found, factor * L * (1.0 + 1e-9), at))
-    one = lr.QuadraticObjectives(np.zeros((1, 1)))  # (uv)^2/2, whose mixed derivative is 2 u v
-    point = np.full((1, 1), 2.0), np.full((1, 1), 3.0)
-    known = theory.local_smoothness(one, *point, 0.0, 1e-6)
-    found = quotients(one, point, (point[0], point[1] + 1e-6))[0]
-    cases.append((found, factor * known.in_U * (1.0 + 1e-9), {"u": 2.0, "v": 3.0}))
-    return Cases(cases, quantity="quotient of Assumption 1", name="constants on a ball")
 
 
 def model_moved(problem, i, x, y, v) -> tuple[float, float]:
@@ -160,33 +96,6 @@ def model_moved(problem, i, x, y, v) -> tuple[float, float]:
     )
 
 
-def _everywhere(budget, rng):
-    """Yield the equation that the proof rests on, and what follows from it."""
-    deviations, curved = [], []
-    for kind in KINDS:
-        for _ in range(budget(4, 40)):
-            problem = functions(kind, rng)
-            i, k = int(rng.integers(_N)), int(rng.integers(1, 4))
-            x, y = rng.standard_normal((2, problem.d))
-            v = 10.0 ** rng.uniform(-3.0, 6.0) * rng.standard_normal(k)
-            found, claimed = model_moved(problem, i, x, y, v)
-            at = {"kind": kind, "client": i, "v": v.tolist(), "x": x.tolist(), "y": y.tolist()}
-            deviations.append((relative(found, claimed), at))
-            if claimed > 0.0:
-                curved.append(claimed / float(v @ v))
-    yield Identity(deviations, 1e-9, name="the model moved, V at one client")
-    yield Vacuous(
-        _FAR**2 * min(curved),
-        1.0,
-        "L_U grows like |v|^2 unless all gradients are constant; "
-        "affine functions that are bounded below are constant",
-        name="constants everywhere, with a lower bound",
-        strength=PROVED,
-        quantity=f"L_U needed at |v| = {_FAR:g}",
-        measured_is=LOWER,
-    )
-
-
 @statement(
     "pflmf.assumption1",
     place="Assumption 1, with Theorem 1's lower bound",
@@ -203,13 +112,86 @@ def assumption1(budget, rng, *, power=0.0, factor=1.0):
 
     `power` is that of the radius by which constants may grow; `factor` is of the local constants.
     """
-    found = {kind: _growth(kind, budget, rng, power) for kind in KINDS}
+
+    def growth(kind):
+        """Return how the constants grow with the ball, over each problem's at the least radius."""
+        samples = np.array(
+            [
+                [largest_quotient(problem, radius, rng, budget(6, 30)) for radius in RADII]
+                for problem in (functions(kind, rng) for _ in range(budget(6, 20)))
+            ]
+        )
+        return Exponent(
+            RADII,
+            list((samples / samples[:, :1]).T),
+            equals=power,
+            deterministic=True,  # 1 at the smallest radius
+            along="radius",
+            of="constant needed",
+            name="constants over growing balls",
+            setting={"kind": kind},
+        )
+
+    def from_below(kind):
+        name, quantity = "lower bound", "functions bounded from below"
+        if stops_falling(functions(kind, rng), rng):
+            return Condition(True, 1.0, 1.0, name=name, quantity=quantity)
+        why = "there is none, and Theorem 1 needs one"
+        return Vacuous(0.0, 1.0, why, name=name, quantity=quantity)
+
+    def on_a_ball():
+        """Yield quotients and the constants that hold there, which one reaches."""
+        for kind in KINDS:
+            for _ in range(budget(20, 300)):
+                problem = functions(kind, rng)
+                state = rng.standard_normal((problem.d, 1)), rng.standard_normal((N, 1))
+                radii = 10.0 ** rng.uniform(-2.0, 2.0, 2)
+                known, ends = theory.local_smoothness(problem, *state, *radii), []
+                for _ in range(2):
+                    moves = [rng.standard_normal(part.shape) for part in state]
+                    moved = zip(state, radii, moves, strict=True)
+                    ends.append(
+                        [x + r * rng.random() * move / np.linalg.norm(move) for x, r, move in moved]
+                    )
+                U, V = (part.tolist() for part in state)
+                for found, L in zip(quotients(problem, *ends), known[:2], strict=True):
+                    yield found, L, {"kind": kind, "U": U, "V": V, "radii": radii.tolist()}
+        one = lr.QuadraticObjectives(np.zeros((1, 1)))  # (uv)^2/2: the mixed derivative is 2 u v
+        u, v = np.full((1, 1), 2.0), np.full((1, 1), 3.0)
+        known = theory.local_smoothness(one, u, v, 0.0, 1e-6)
+        yield quotients(one, (u, v), (u, v + 1e-6))[0], known.in_U, {"u": 2.0, "v": 3.0}
+
+    found = {kind: growth(kind) for kind in KINDS}
     who = [
-        Together([each, _from_below(kind, rng)], name=f"{kind}, with a lower bound")
+        Together([each, from_below(kind)], name=f"{kind}, with a lower bound")
         for kind, each in found.items()
     ]
-    yield _local(budget, rng, factor)
-    yield from _everywhere(budget, rng)
+    cases = [(q, factor * L * (1.0 + 1e-9), at) for q, L, at in on_a_ball()]
+    yield Cases(cases, quantity="quotient of Assumption 1", name="constants on a ball")
+
+    # The equation that the proof rests on, and what follows from it.
+    deviations, curved = [], []
+    for kind in np.repeat(KINDS, budget(4, 40)).tolist():
+        problem = functions(kind, rng)
+        i, k = int(rng.integers(N)), int(rng.integers(1, 4))
+        x, y = rng.standard_normal((2, problem.d))
+        v = 10.0 ** rng.uniform(-3.0, 6.0) * rng.standard_normal(k)
+        quotient, claimed = model_moved(problem, i, x, y, v)
+        at = {"kind": kind, "client": i, "v": v.tolist(), "x": x.tolist(), "y": y.tolist()}
+        deviations.append((relative(quotient, claimed), at))
+        if claimed > 0.0:
+            curved.append(claimed / float(v @ v))
+    yield Identity(deviations, 1e-9, name="the model moved, V at one client")
+    yield Vacuous(
+        FAR**2 * min(curved),
+        1.0,
+        "L_U grows like |v|^2 unless all gradients are constant; "
+        "affine functions that are bounded below are constant",
+        name="constants everywhere, with a lower bound",
+        strength=PROVED,
+        quantity=f"L_U needed at |v| = {FAR:g}",
+        measured_is=LOWER,
+    )
     yield Readings(
         who,
         name="constants everywhere and a lower bound",
@@ -217,74 +199,39 @@ def assumption1(budget, rng, *, power=0.0, factor=1.0):
     )
 
 
-def _samples(rng, logistic, m=_M):
+def samples(rng, logistic, m=3):
     """Return losses of samples, and every client's loss on its j-th sample alone."""
-    X = rng.standard_normal((_N * m, _D))
-    y = rng.choice([-1.0, 1.0], _N * m) if logistic else rng.standard_normal(_N * m)
+    X = rng.standard_normal((N * m, D))
+    y = rng.choice([-1.0, 1.0], N * m) if logistic else rng.standard_normal(N * m)
     make = lr.LogisticObjectives if logistic else lr.LeastSquaresObjectives
-    rows = m * np.arange(_N)
-    singles = [make(lr.ClientData(X[rows + j], y[rows + j], np.arange(_N + 1))) for j in range(m)]
-    return make(lr.ClientData(X, y, m * np.arange(_N + 1))), singles
+    rows = m * np.arange(N)
+    singles = [make(lr.ClientData(X[rows + j], y[rows + j], np.arange(N + 1))) for j in range(m)]
+    return make(lr.ClientData(X, y, m * np.arange(N + 1))), singles
 
 
-def _single_gradients(singles, U, V) -> Array:
+def single_gradients(singles, U, V) -> Array:
     """Return each client's gradient on each of its samples, shape (m, n, d)."""
     return np.array([single.gradients(V @ U.T) for single in singles])
 
 
 def batch_variance(singles, U, V, size=1) -> tuple[float, float]:
     """Return E||. - mean||_F^2 of mini-batch gradients in U and in V; clients are independent."""
-    G = _single_gradients(singles, U, V)
+    G = single_gradients(singles, U, V)
     G = (G - G.mean(axis=0)) / len(V)
     in_U = np.mean(np.sum(G**2, axis=2) * np.sum(V**2, axis=1), axis=0).sum() / size
     in_V = np.mean(np.sum((G @ U) ** 2, axis=2), axis=0).sum() / size
     return float(in_U), float(in_V)
 
 
-def _state(rng, k=1, d=_D, n=_N):
-    return rng.standard_normal((d, k)), rng.standard_normal((n, k))
-
-
-def _on_ball(radius, rng):
-    """Return random factors of this norm."""
-    U, V = _state(rng)
-    return radius * U / np.linalg.norm(U), radius * V / np.linalg.norm(V)
+def state(rng, d=D):
+    """Return random factors of rank 1."""
+    return rng.standard_normal((d, 1)), rng.standard_normal((N, 1))
 
 
 def axis_noise(U: Array, sigma: float) -> Array:
     """Return noise of the shape of U that is equally likely along +-each axis, variance sigma^2."""
     steps = sigma * np.eye(U.size).reshape(-1, *U.shape)
     return np.concatenate([steps, -steps])
-
-
-def _batches(problem, U, V, runs, rng):
-    """Return stochastic gradients of mini-batches of one sample."""
-    drawn = [problem.resample(1, rng).factor_gradients(U, V) for _ in range(runs)]
-    return np.array([each.in_U for each in drawn]), np.array([each.in_V for each in drawn])
-
-
-def _biases(problem, U, V, drawn, rng) -> list[Mean]:
-    """Return errors of stochastic gradients in a random direction, whose mean is to be 0."""
-    exact = problem.factor_gradients(U, V)
-    parts = []
-    for where, found, gradient in zip("UV", drawn, exact[1:], strict=True):
-        direction = rng.standard_normal(gradient.shape)
-        values = np.sum((found - gradient) * direction, axis=(1, 2))
-        parts.append(Mean(values, equals=0.0, margin=0.6, quantity="bias", name=f"mean in {where}"))
-    return parts
-
-
-def _variance_growth(name, variance, budget, rng, power) -> Exponent:
-    """Return how the larger variance grows with the ball: variance(R) is a random state's."""
-    samples = [[variance(radius) for _ in range(budget(8, 30))] for radius in _RADII]
-    return Exponent(
-        _RADII,
-        samples,
-        at_most=power,
-        along="radius",
-        of="variance",
-        name=f"{name}, variance over growing balls",
-    )
 
 
 @statement(
@@ -303,17 +250,17 @@ def assumption2(budget, rng, *, factor=1.0):
     their own.
     """
     means, variances = [], []
-    for radius in _RADII:
+    for radius in RADII:
         for kind in KINDS:
             problem, at = functions(kind, rng), {"kind": kind, "radius": radius}
-            state = (radius * part for part in _state(rng, d=problem.d))
-            for gradient in problem.factor_gradients(*state)[1:]:
-                drawn = gradient + axis_noise(gradient, 1.0)
-                means.append((relative(drawn.mean(axis=0), gradient, 1.0), at))
-                found = float(np.mean(np.sum((drawn - gradient) ** 2, axis=(1, 2))))
+            factors = (radius * part for part in state(rng, problem.d))
+            for gradient in problem.factor_gradients(*factors)[1:]:
+                found = gradient + axis_noise(gradient, 1.0)
+                means.append((relative(found.mean(axis=0), gradient, 1.0), at))
+                variance = float(np.mean(np.sum((found - gradient) ** 2, axis=(1, 2))))
                 # As exact as differences of gradients are.
                 floor = 1.0 + 1e-4 * float(np.abs(gradient).max())
-                variances.append((abs(found - factor) / floor, at))
+                variances.append((abs(variance - factor) / floor, at))
     yield Identity(means, 1e-12, name="additive noise, mean", strength=PROVED)
     yield Identity(variances, 1e-9, name="additive noise, variance sigma^2", strength=PROVED)
 
@@ -334,43 +281,31 @@ def minibatches(budget, rng, *, power=0.0):
 
     One client, least squares, in rational numbers; and least squares and logistic losses of two.
     """
-    start = of_one_sample(Fraction(1))
-    cases = []
-    for radius in map(Fraction, (1, 10, 100, 1000)):
-        allowed = start * (radius ** int(power) if power == int(power) else float(radius) ** power)
-        at = {"x": [0, 1], "y": [0, 0], "u": str(radius), "v": str(radius)}
-        cases.append((of_one_sample(radius) / allowed, Fraction(1), at))
-    yield Cases(
-        cases, name="two samples, one client, exact", quantity="variance over that at u = v = 1"
-    )
-    runs = budget(300, 2000)
+
+    def exactly():
+        for radius in map(Fraction, (1, 10, 100, 1000)):
+            grown = radius ** int(power) if power == int(power) else float(radius) ** power
+            ratio = of_one_sample(radius) / (of_one_sample(Fraction(1)) * grown)
+            at = {"x": [0, 1], "y": [0, 0], "u": str(radius), "v": str(radius)}
+            yield "two samples, one client, exact", at_most(ratio, Fraction(1)), at
+
+    def larger(singles, radius):
+        """Return the larger variance, of random states of this size."""
+        states = (state(rng) for _ in range(10))
+        balls = ([radius * part / np.linalg.norm(part) for part in each] for each in states)
+        return max(value for ball in balls for value in batch_variance(singles, *ball))
+
+    yield from measured(exactly(), quantity="variance over that at u = v = 1").values()
     for name, logistic in (("least squares", False), ("logistic", True)):
-        problem, singles = _samples(rng, logistic)
-        U, V = _state(rng)
-        drawn = _batches(problem, U, V, runs, rng)
-        yield Together(_biases(problem, U, V, drawn, rng), name=f"{name}, unbiased")
-
-        def variance(radius, singles=singles):
-            return max(
-                value
-                for _ in range(10)
-                for value in batch_variance(singles, *_on_ball(radius, rng))
-            )
-
-        yield _variance_growth(name, variance, budget, rng, power)
-
-
-def _enumerated(rng, noise_factor, count):
-    """Yield deviations of E||.||^2 over all mini-batches of one sample from |grad|^2 + variance."""
-    for _ in range(count):
-        problem, singles = _samples(rng, bool(rng.integers(2)))
-        U, V = (10.0 ** rng.uniform(-2.0, 2.0) * part for part in _state(rng))
-        G = _single_gradients(singles, U, V) / _N
-        pairs = G[:, None, 0, :, None] * V[0] + G[None, :, 1, :, None] * V[1]
-        found = float(np.mean(np.sum(pairs**2, axis=(2, 3))))
-        exact = float(np.sum(problem.factor_gradients(U, V).in_U ** 2))
-        stated = exact + noise_factor * batch_variance(singles, U, V)[0]
-        yield found, stated, {"U": U.tolist(), "V": V.tolist(), "E|.|^2": found, "stated": stated}
+        _, singles = samples(rng, logistic)
+        yield Exponent(
+            RADII,
+            [[larger(singles, radius) for _ in range(budget(8, 30))] for radius in RADII],
+            at_most=power,
+            along="radius",
+            of="variance",
+            name=f"{name}, variance over growing balls",
+        )
 
 
 @statement(
@@ -383,38 +318,37 @@ def _enumerated(rng, noise_factor, count):
 )
 def eq10(budget, rng, *, noise_factor=1.0):
     """Compare both for all mini-batches and for noise; sigma is the least that Assumption 2 has."""
-    cases = list(_enumerated(rng, noise_factor, budget(50, 2000)))
-    yield Cases(
-        [(a, b * (1.0 + 1e-9), at) for a, b, at in cases],
-        quantity="second moment",
-        name="all mini-batches",
-        strength=PROVED,
-    )
-    yield Identity(
-        [(relative(a, b), at) for a, b, at in cases],
-        1e-9,
-        name="equality at the estimator's own variance",
-        strength=PROVED,
-    )
-    # Noise +-I: of squared Frobenius norm 2 and of spectral norm 1.
-    gradient = [[Fraction(1), Fraction(2)], [Fraction(0), Fraction(1)]]
-    moment, plain = (
-        sum((gradient[i][j] + s * (i == j)) ** 2 for i in (0, 1) for j in (0, 1) for s in signs)
-        / len(signs)
-        for signs in ((-1, 1), (0,))
-    )
-    at = {"grad_U": [[1, 2], [0, 1]], "noise": "I or -I, each with probability 1/2"}
-    factor = Fraction(noise_factor).limit_denominator(1000)
+
+    def batches():
+        """Yield E||.||^2 over all mini-batches of one sample, and |grad|^2 + variance."""
+        for _ in range(budget(50, 2000)):
+            problem, singles = samples(rng, bool(rng.integers(2)))
+            U, V = (10.0 ** rng.uniform(-2.0, 2.0) * part for part in state(rng))
+            G = single_gradients(singles, U, V) / N
+            pairs = G[:, None, 0, :, None] * V[0] + G[None, :, 1, :, None] * V[1]
+            found = float(np.mean(np.sum(pairs**2, axis=(2, 3))))
+            exact = float(np.sum(problem.factor_gradients(U, V).in_U ** 2))
+            stated = exact + noise_factor * batch_variance(singles, U, V)[0]
+            at = {"U": U.tolist(), "V": V.tolist()}
+            yield "all mini-batches", at_most(found, stated), at
+            yield "equality at the estimator's own variance", equal(found, stated), at
+
+    def either():
+        """Yield both for noise I or -I, of squared Frobenius norm 2 and of spectral norm 1."""
+        gradient, both = [[Fraction(1), Fraction(2)], [Fraction(0), Fraction(1)]], (0, 1)
+        moment, plain = (
+            sum((gradient[i][j] + s * (i == j)) ** 2 for i in both for j in both for s in signs)
+            / len(signs)
+            for signs in ((-1, 1), (0,))
+        )
+        factor = Fraction(noise_factor).limit_denominator(1000)
+        at = {"grad_U": [[1, 2], [0, 1]], "noise": "I or -I, each with probability 1/2"}
+        for norm, square in (("Frobenius", 2), ("spectral", 1)):
+            yield f"sigma in the {norm} norm", at_most(moment, plain + factor * square), at
+
+    yield from measured(batches(), tolerance=1e-9, strength=PROVED).values()
     yield Readings(
-        [
-            Cases(
-                [(moment, plain + factor * square, at)],
-                name=f"sigma in the {norm} norm",
-                quantity="second moment",
-                strength=PROVED,
-            )
-            for norm, square in (("Frobenius", 2), ("spectral", 1))
-        ],
+        list(measured(either(), quantity="second moment", strength=PROVED).values()),
         name="noise I or -I, exact",
         phrase="the norm in Assumption 2, which has no index",
     )

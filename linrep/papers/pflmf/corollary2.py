@@ -8,149 +8,78 @@ from itertools import product
 
 import numpy as np
 
-import linrep as lr
-from linrep.claims import (
-    Cases,
-    Condition,
-    Fact,
-    Identity,
-    Mean,
-    Missing,
-    Readings,
-    Together,
-    statement,
-)
-from linrep.claims.deviations import relative
+from linrep.claims import Cases, Condition, Fact, Readings, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.quantities import LOWER, UPPER, VALUE
-from linrep.papers.pflmf._hypotheses import ASSUMPTIONS, NOISY
-from linrep.papers.pflmf._runs import Bound, at_rest, averages, exact, reference
-from linrep.papers.pflmf.theorem1_noise import (
-    corollary_step,
-    exact_left,
-    late_power,
-    onset,
-    slope_of,
-)
+from linrep.claims.laws import Open, Region, at_most, equal, lines, measured
+from linrep.claims.quantities import LOWER
+from linrep.papers.pflmf.model import ASSUMPTIONS, NOISY
+from linrep.papers.pflmf.runs import RATIO, Bound, at_rest, exact
+from linrep.papers.pflmf.theorem1 import limit
+from linrep.papers.pflmf.theorem1_noise import corollary_step, exact_left
 from linrep.theory import pflmf
 
-_SHARES = (1.0, 0.3, 0.1, 0.02)
+SHARES = (1.0, 0.3, 0.1, 0.02)
 #: Up to where small changes of exponents show.
-_ROUNDS = (2, 10, 100, 6400, 10**6, 10**9, 10**12, 10**30, 10**60)
-
+ROUNDS = (2, 10, 100, 6400, 10**6, 10**9, 10**12, 10**30, 10**60)
+NOISES = (1e-3, 0.1, 10.0)  # sigma^2 over L(F^0 - F*)
 
 # Corollary 2.
 
 
-def _substituted(power):
-    """Yield how far Theorem 1's right side, at eta = 1/(2 L T^power), is from what it should be."""
-    for L, gap, square, T in product((0.25, 1.0, 8.0), (0.5, 2.0), (0.0, 1.0), (4, 9, 100, 10**8)):
-        eta = 0.5 / (L * T**power)
-        bound = pflmf.theorem1(gap, smoothness=L, step_size=eta, rounds=T, noise=np.sqrt(square))
-        # In whole numbers: 2 gap/(eta T (1 - 2 eta L)) with eta = 1/(2 L s), s = sqrt(T).
-        s = Fraction(round(np.sqrt(T)))
-        eta_s = 1 / (2 * Fraction(L) * s)
-        slack = 1 - 2 * eta_s * Fraction(L)
-        right = 2 * Fraction(gap) / (eta_s * T * slack)
-        right += 2 * eta_s * Fraction(L) * Fraction(square) / slack
-        simple = (4 * Fraction(L) * Fraction(gap) + Fraction(square)) / (s - 1)
-        assert right == simple
-        at = {"L": L, "gap": gap, "sigma^2": square, "T": T}
-        yield relative(bound.total, float(simple)), at
-        without = pflmf.theorem1(gap, smoothness=L, step_size=0.25 / L, rounds=T)
-        yield relative(without.total, 16.0 * L * gap / T), {**at, "eta": "1/(4L)"}
+@lines("pflmf.corollary2", Region(s=(1, None), p=(Open(0), 1)), family=True)
+def exact_rate(s, p, *, T_power=1):
+    """With U fixed, K = 1, no noise 1/T bounds a lower bound of the left side.
 
-
-def _runs(budget, rng, powers):
-    """Yield runs at Corollary 2's step sizes against its bounds over p^2, and their powers of T.
-
-    T is from 30/p^2 on, with noise (sigma^2 a tenth of L(F0 - F*)) from 100/p^4 on.
+    T = s^b for a power of a/b. The gradient's square falls by the share d in a round, and
+    (1 - d)^T <= 1/(1 + T d), so that the left side is at least 2 L(F^0 - F*)/(1 + T d).
     """
-    instance, ratios = reference(rng), []
-    cells = [(p, False) for p in budget((1.0, 0.3), (1.0, 0.3, 0.1))]
-    cells += [(p, True) for p in budget((1.0,), (1.0, 0.5))]
-    doublings = 5
-    planned = doublings * len(cells)
-    for p, noisy in cells:
-        first = 100.0 / p**4 if noisy else 30.0 / p**2
-        sigma = np.sqrt(0.1 * instance.smoothness * instance.gap) if noisy else 0.0
-        T = [int(first * 2**place) for place in range(doublings)]
-        left = []
-        for rounds in T:
-            found = [
-                averages(
-                    instance,
-                    rng,
-                    p=p,
-                    T=(rounds,),
-                    noise=sigma,
-                    eta_L=corollary_step(rounds, noisy),
-                )
-                for _ in range(40)
-            ]
-            inside = [float(each.in_U[0] + each.in_V[0]) for each in found if each.inside.all()]
-            if len(inside) < len(found):
-                continue  # L says nothing of them
-            left.append(inside)
-            right = _bound(instance.gap, instance.smoothness, rounds, sigma, p, powers)
-            ratios.append(
-                Mean(
-                    np.array(inside) / right,
-                    at_most=1.0,
-                    quantity="left over right side",
-                    setting={"p": p, "T": rounds, "sigma": float(sigma)},
-                    strength=PROVED,
-                    deterministic=(p, noisy) == (1.0, False),
-                    weight=1.0 / planned,
-                )
-            )
-        if len(left) == len(T):
-            slope = slope_of(T, np.mean(left, axis=1)).value
-            kind = "noise" if noisy else "no noise"
-            yield Fact(f"power of T in runs, {kind}", slope, setting={"p": p})
-    if ratios:
-        yield Together(ratios, left_out=1.0 - len(ratios) / planned, name="runs")
-    else:
-        yield Missing("runs left the ball", "less noise", name="runs")
+    power = Fraction(T_power).limit_denominator(100)
+    a, b = power.numerator, power.denominator
+    return at_most(2 * p**2 * s**a, 16 * (1 + p**2 * (8 - p) / 16 * s**b))
 
 
-def _bound(gap, L, T, sigma, p, powers) -> float:
+@lines("pflmf.corollary2.constants", Region(u=(Open(0), 1)), family=True)
+def exact_constants(u, *, p_power=2, start=2):
+    """With U fixed, K = 1, no noise, T to infinity the left side is at most the right one."""
+    # At x = 1/4, where the start's constant is 2 in Theorem 1's family.
+    return limit(u, p_power, lambda p: 4 / (start * (8 - p)))
+
+
+@lines("pflmf.corollary2.constants", Region(L=(Open(0), None), root=(Open(1), None)))
+def at_the_step(L, root):
+    """Theorem 1's factor of the start at eta = 1/(2 L root), root^2 = T."""
+    eta = 1 / (2 * L * root)
+    return {"4 L": equal(2 / (eta * root**2 * (1 - 2 * eta * L)), 4 * L / (root - 1))}
+
+
+def substituted(power):
+    """Yield Theorem 1's right side at eta = 1/(2 L T^power), and at 1/(4 L) without noise."""
+    grid = product((0.25, 1.0, 8.0), (0.5, 2.0), (0.0, 1.0), (4, 9, 100, 10**8))
+    for L, gap, square, T in grid:
+        given = {"smoothness": L, "rounds": T}
+        noise = {"step_size": 0.5 / (L * T**power), "noise": np.sqrt(square)}
+        found = pflmf.theorem1(gap, **given, **noise).total
+        at = {"L": L, "gap": gap, "sigma^2": square, "T": T}
+        yield "substituted", equal(found, (4 * L * gap + square) / (np.sqrt(T) - 1)), at
+        without = pflmf.theorem1(gap, step_size=0.25 / L, **given).total
+        yield "substituted", equal(without, 16.0 * L * gap / T), {**at, "eta": "1/(4L)"}
+
+
+def bound_over(gap, L, T, sigma, p, powers) -> float:
     """Return Corollary 2's bound over p^2, T having the powers without noise and with it."""
-    if sigma == 0.0:
-        found = pflmf.corollary2(gap, smoothness=L, rounds=T)
-        return float(found.total) / p**2 * float(T) ** (1.0 - powers[0])
-    found = pflmf.corollary2(gap, smoothness=L, rounds=T, noise=sigma)
-    return float(found.total) / p**2 * float(T) ** (0.5 - powers[1])
+    found = pflmf.corollary2(gap, smoothness=L, rounds=T, **({"noise": sigma} if sigma else {}))
+    more = 0.5 - powers[1] if sigma else 1.0 - powers[0]
+    return float(found.total) / p**2 * float(T) ** more
 
 
-def _rates(powers, noises, name) -> Cases:
+def rates(powers, noises, name) -> Cases:
     """Compare exact runs, U being fixed, with the bounds over p^2: for a fixed p, O of the rate."""
     cases = []
-    for p, K, T, square in product((*_SHARES, 0.001), (1, 20), _ROUNDS, noises):
+    for p, K, T, square in product((*SHARES, 0.001), (1, 20), ROUNDS, noises):
         left = exact_left(p, T, corollary_step(T, square), square, K)
-        right = _bound(1.0, 1.0, T, float(np.sqrt(square)), p, powers)
+        right = bound_over(1.0, 1.0, T, float(np.sqrt(square)), p, powers)
         cases.append((left / right, 1.0, {"p": p, "K": K, "T": T, "sigma^2": square}))
-    return Cases(
-        cases, quantity="left over right side", name=f"U fixed, exact, {name}", strength=PROVED
-    )
-
-
-def _late_power(noise, name) -> Fact:
-    """Return the exact power of T at p = 1/10, T large for it."""
-    found = late_power(0.1, noise, -0.5 if noise else -1.0)
-    return Fact(f"power of T, U fixed, T large, {name}", found.measured, setting={"p": 0.1})
-
-
-def _constant_in_p(noise) -> Fact:
-    """Return the power of p in the exact constant before 1/T, or before 1/sqrt T."""
-    shares = np.array([0.3, 0.1, 0.03, 0.01])
-    constants = []
-    for p in shares:
-        T = 1e8 / p ** (4 if noise else 2)
-        left = exact_left(p, T, corollary_step(T, noise), noise)
-        constants.append(left * (np.sqrt(T) if noise else T))
-    rate = "1/sqrt T, little noise" if noise else "1/T, no noise"
-    return Fact(f"power of p in the constant before {rate}", slope_of(shares, constants).value)
+    return Cases(cases, quantity=RATIO, name=f"U fixed, exact, {name}", strength=PROVED)
 
 
 @statement(
@@ -163,26 +92,14 @@ def _constant_in_p(noise) -> Fact:
     stronger={"T_power": 1, "power": 0},
 )
 def corollary2(budget, rng, *, T_power=1, power=0.5):
-    """Substitute, and compare runs, exact ones among them, with the bounds over p^2.
+    """Substitute, and compare exact runs with the bounds over p^2.
 
     T_power is that without noise, half of which is that with noise; power is that in eta.
     """
     powers = T_power, 0.5 * T_power
-    yield Identity(_substituted(power), 1e-12, name="substituted", strength=PROVED)
-    yield _rates(powers, (0.0,), "no noise")
-    yield _rates(powers, (1e-3, 0.1, 10.0), "noise")
-    yield from _runs(budget, rng, powers)
-    for noise in (0.0, 0.1, 10.0):
-        yield _late_power(noise, f"sigma^2 = {noise:g} L(F^0 - F*)" if noise else "no noise")
-    for noise in (0.0, 0.01):
-        yield _constant_in_p(noise)
-    shares = (0.3, 0.1, 0.02)
-    for noise, rate, name in ((0.0, -1.0, "no noise"), (0.1, -0.5, "noise")):
-        began = [onset(p, noise, rate) for p in shares]
-        yield Fact(
-            f"power of p in the T from which on the rate holds, {name}",
-            slope_of(shares, began).value,
-        )
+    yield from measured(substituted(power), strength=PROVED).values()
+    yield rates(powers, (0.0,), "no noise")
+    yield rates(powers, NOISES, "noise")
 
 
 @statement(
@@ -204,30 +121,23 @@ def corollary2_constants(budget, rng, *, p_power=2, start=2, noise=2, T_power=1)
     half of the second are printed here. T_power is that in the first term.
     """
     grid = product(
-        (*_SHARES, 0.001, 1e-6), budget((1, 20), (1, 5, 20)), _ROUNDS, (0.0, 1e-3, 0.1, 10.0)
-    )
+        (*SHARES, 0.001, 1e-6), budget((1, 20), (1, 5, 20)), ROUNDS, (0.0, *NOISES)
+    )  # fmt: skip
     settings = [(p, K, corollary_step(T, square), T, square) for p, K, T, square in grid]
     bound = Bound(p_power, start, noise, T_power)
     yield exact(bound, settings, strength=PROVED)
-    steps = [(corollary_step(T, 1.0), T) for T in _ROUNDS]
-    yield at_rest(bound, steps, PROVED)
+    yield at_rest(bound, [(corollary_step(T, 1.0), T) for T in ROUNDS], PROVED)
+    yield at_the_step.measure()
     at = "before 1/T without noise, before 1/sqrt T with sigma^2 = L(F^0 - F*)/100, at the T given"
     yield Fact("constants of Delta_V", f"{at}; (uv)^2/2 attains the second of each pair")
-    for p in (1.0, 0.5, 0.3, 0.1, 0.02):
-        yield from _constants(p)
-
-
-def _constants(p):
-    """Yield the constants before the rates of Delta_V, over L(F^0 - F*), and what (uv)^2/2 attains.
-
-    With noise, sigma^2 = L(F^0 - F*)/100, T being large for the p.
-    """
-    for noise, power, rate in ((0.0, 1.0, "1/T"), (0.01, 0.5, "1/sqrt T")):
-        T = 1e8 / p ** (4 if noise else 2)
-        bound = _bound(1.0, 1.0, T, float(np.sqrt(noise)), p, (1.0, 0.5))
-        attained = exact_left(p, T, corollary_step(T, noise), noise)
+    for p, (square, power, rate) in product(
+        (1.0, 0.5, 0.3, 0.1, 0.02), ((0.0, 1.0, "1/T"), (0.01, 0.5, "1/sqrt T"))
+    ):
+        T = 1e8 / p ** (4 if square else 2)  # large for the p
+        right = bound_over(1.0, 1.0, T, float(np.sqrt(square)), p, (1.0, 0.5))
+        attained = exact_left(p, T, corollary_step(T, square), square)
         yield Fact(f"T for {rate}", T, setting={"p": p})
-        for name, value in (("bound", bound), ("attained", attained)):
+        for name, value in (("bound", right), ("attained", attained)):
             constant = value * T**power
             yield Fact(f"before {rate}: {name}", constant, "L(F^0 - F*)", setting={"p": p})
 
@@ -235,39 +145,10 @@ def _constants(p):
 # The abstract.
 
 
-def _stuck(weighted):
-    """Return a problem with convex f_i whose factors have another local minimum, if weighted.
-
-    Entries off the diagonal count little. Models with the wrong sign there are a minimum as well.
-    """
-    A = np.array([[1.0, 0.5], [0.5, 1.0]])
-    weights = np.array([[1.0, 0.1], [0.1, 1.0]])
-    return lr.QuadraticObjectives(A, weights=weights if weighted else None)
-
-
-def _ends(problem, k, runs, rng, scale, rounds=2000, step=0.1):
-    """Return F at the ends of runs from random starts."""
-    found = []
-    for seed in map(int, rng.integers(2**63, size=runs)):
-        trace = lr.pflmf(
-            problem,
-            k=k,
-            step_size=step,
-            head_step_size=step * problem.n,
-            rounds=rounds,
-            record=[rounds],
-            stationarity=False,
-            scale=scale,
-            aggregate="full",
-            rng=seed,
-        )
-        found.append(trace["objective"][-1])
-    return np.array(found)
-
-
 def other_minimum(weighted) -> dict[str, Fraction]:
     """Return numbers, exact, of the models with the wrong signs: u = (1, -1), v = (x, -x).
 
+    Entries off the diagonal count little if `weighted`:
     F = sum_ij w_ij (v_i u_j - A_ij)^2/4. The gradient's largest entry; leading minors of the
     Hessian in (u_2, v_1, v_2), as u_1 = 1 is no restriction near u_1 = 1; and how much larger F is
     than at u = (1, 1), v = (y, y).
@@ -299,45 +180,6 @@ def other_minimum(weighted) -> dict[str, Fraction]:
     }
 
 
-def _global(budget, rng, weighted) -> list[Condition | Fact]:
-    """Return whether there is another minimum, and how often runs end in the global one."""
-    problem, runs = _stuck(weighted), budget(100, 1000)
-    ends = _ends(problem, 1, runs, rng, 0.5)
-    best = problem.best(1)
-    least = float(ends.min()) if best is None else best.value
-    numbers = other_minimum(weighted)
-    slope, *positive = numbers.values()
-    share = float(np.mean(ends <= least + 1e-6))
-    return [
-        Condition(
-            slope == 0 and min(positive) > 0,
-            float(positive[-1]),
-            strength=PROVED,
-            quantity="objective over the global minimum",
-            name="another local minimum, exact",
-            measured_is=LOWER,
-            setting={name: str(number) for name, number in numbers.items()},
-        ),
-        Fact(
-            "share of random starts that end in the global minimum",
-            share,
-            value_is=UPPER if best is None else VALUE,
-        ),
-    ]
-
-
-def _with_one_matrix(budget, rng) -> Fact:
-    """Return how often runs reach the truncated SVD, the minimum of unweighted quadratics."""
-    shares = []
-    for n, d, k, scale in ((20, 5, 2, 0.01), (20, 5, 2, 0.5), (10, 8, 4, 0.5)):
-        problem = lr.QuadraticObjectives(rng.standard_normal((n, d)))
-        best = problem.best(k)
-        assert best is not None
-        ends = _ends(problem, k, budget(10, 60), rng, scale, budget(2000, 20_000))
-        shares.append(np.mean(ends / best.value - 1.0 < 1e-6))
-    return Fact("share of random starts that reach the truncated SVD, no weights", min(shares))
-
-
 @statement(
     "pflmf.abstract-claims",
     place="Sections 1, 4 and 6",
@@ -350,20 +192,24 @@ def _with_one_matrix(budget, rng) -> Fact:
     stronger={"T_power": 1, "noisy_power": 1},
 )
 def abstract_claims(budget, rng, *, T_power=1.0, noisy_power=0.5, weighted=True):
-    """Compare runs with the bounds over p^2; look at another minimum, and where runs end."""
-    parts, reached = _global(budget, rng, weighted), _with_one_matrix(budget, rng)
+    """Compare exact runs with the bounds over p^2, and look at another minimum."""
     powers = T_power, noisy_power
-    yield _rates(powers, (0.0,), "no noise")
-    yield _rates(powers, (1e-3, 0.1, 10.0), "noise")
-    if budget.name != "quick":
-        yield from _runs(budget, rng, powers)
-    yield from parts
-    yield reached
-    for noise in (0.0, 0.01):
-        yield _constant_in_p(noise)
+    yield rates(powers, (0.0,), "no noise")
+    yield rates(powers, NOISES, "noise")
+    numbers = other_minimum(weighted)
+    slope, *positive = numbers.values()
+    yield Condition(
+        slope == 0 and min(positive) > 0,
+        float(positive[-1]),
+        strength=PROVED,
+        quantity="objective over the global minimum",
+        name="another local minimum, exact",
+        measured_is=LOWER,
+        setting={name: str(number) for name, number in numbers.items()},
+    )
 
 
-def _escaping(rounds) -> Cases:
+def escaping(rounds) -> Cases:
     """Return how far e^(-uv) takes u = v from 1: no step is 0 before u = v = 0, where none is left.
 
     L = 1 is valid for u, v >= 1, which the run does not leave; eta = 1/4.
@@ -391,11 +237,11 @@ def stationary_point(budget, rng, *, T_power=1):
 
     e^(-uv) has no stationary point but u = v = 0, which iterates from u = v = 1 go away from.
     """
-    gradients = _rates((T_power, 0.5 * T_power), (0.0,), "no noise")
+    gradients = rates((T_power, 0.5 * T_power), (0.0,), "no noise")
     yield Readings(
         [
             replace(gradients, name="squared gradients, on average"),
-            _escaping(budget((10, 1000), (10, 1000, 100_000))),
+            escaping(budget((10, 1000), (10, 1000, 100_000))),
         ],
         phrase="converges to a stationary point",
     )

@@ -10,12 +10,51 @@ import numpy as np
 from linrep.claims import Cases, Identity, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.papers.pflmf import _exact, _runs
-from linrep.papers.pflmf._hypotheses import NOISY
+from linrep.claims.laws import Open, Region, at_most, equal, lines
+from linrep.papers.pflmf import model, runs
+from linrep.papers.pflmf.model import NOISY
 from linrep.theory import pflmf
 
 _ROUNDS = (1.0, 2.0, 10.0, 100.0, 6400.0, 1e6, 1e12, 1e30, 1e60)
 _NOISES = (0.0, 1e-3, 0.1, 10.0)
+
+
+@lines("pflmf.corollary2.sharp", Region(L=(Open(0), None), root=(1, None)), steps=["substituted"])
+def at_the_printed_step(L, root):
+    """Both terms at eta = 1/(2 L root) are (4 L + 3/2)/(2 root - 1), of gap = sigma = 1."""
+    x = 1 / (2 * root)  # root is that of T
+    bounds = L / (x * root**2 * (1 - x)) + Fraction(3, 2) * x / (1 - x)
+    return {"substituted": equal(bounds, (4 * L + Fraction(3, 2)) / (2 * root - 1))}
+
+
+@lines("pflmf.corollary2.sharp", Region(x=(Open(0), Open(1)), s=(1, None)), steps=["the best step"])
+def for_every_step(x, s):
+    """G/(x (1 - x)) + N x/(1 - x) is at least 2 G (1 + s), s^2 = 1 + N/G."""
+    # Over G: the difference is (1 - (1 + s) x)^2.
+    return {"the best step": at_most(2 * (1 + s) * x * (1 - x), 1 + (s**2 - 1) * x**2)}
+
+
+def both_sides(L, e, T, start):
+    """Return both sides for L (u + v)^2/2, p = K = 1, eta = 1/(2 L), no noise.
+
+    The minimum is reached in the first of T rounds; before it both gradients are L e.
+    """
+    return 2 * (L * e) ** 2 / T, start * L * (L * e**2 / 2) / T
+
+
+FUNCTIONS = Region(L=(Open(0), None), e=(None, None), T=(1, None))
+
+
+@lines("pflmf.corollary2.sharp", FUNCTIONS, steps=["attained"])
+def attained(L, e, T):
+    """By L (u + v)^2/2, p = K = 1, eta = 1/(2 L), no noise."""
+    return {"attained": equal(*both_sides(L, e, T, 4))}
+
+
+@lines("pflmf.corollary2.sharp", FUNCTIONS, family=True)
+def example(L, e, T, *, start=4):
+    """The same functions: the left side is at most the right one."""
+    return at_most(*both_sides(L, e, T, start))
 
 
 def _step(T, square) -> float:
@@ -32,11 +71,11 @@ def _attained(start, T_power) -> Cases:
     cases = []
     for exponent, T in product((1, 3, 6, 9), (1, 4, 100)):
         s, one = Fraction(10) ** exponent, Fraction(1)
-        f = _exact.Scalar((1 / s**2,), (s**2 - s,), (0,))
+        f = model.Scalar((1 / s**2,), (s**2 - s,), (0,))
         L = 1 + 1 / s
-        r = _exact.exact_round(f, s, [s], one, 1, 1 / (2 * L), L)
+        r = model.exact_round(f, s, [s], one, 1, 1 / (2 * L), L)
         left = (r.delta_U + r.delta_V()) / T
-        right = _exact.rational(start) * L * r.value / _exact.power(Fraction(T), T_power)
+        right = model.rational(start) * L * r.value / model.power(Fraction(T), T_power)
         cases.append((left / right, one, {"s": str(s), "T": T, "p": 1, "K": 1}))
     return Cases(
         cases,
@@ -98,7 +137,7 @@ def corollary2_sharp(budget, rng, *, p_power=2, start=4, noise=1.5, T_power=1):
     The three bounds are that of `pflmf.theorem1.sharp` at three step sizes. T_power is that in the
     start's term.
     """
-    bound = _runs.Bound(p_power, start / 4, noise, T_power, slack=1.0)
+    bound = runs.Bound(p_power, start / 4, noise, T_power, slack=1.0)
     yield _attained(start, T_power)
     yield Identity(_substituted(), 1e-12, name="substituted", strength=PROVED)
     yield _best()
@@ -107,9 +146,9 @@ def corollary2_sharp(budget, rng, *, p_power=2, start=4, noise=1.5, T_power=1):
     for p, K, T, square in grid:
         best = pflmf.sharp_step_size(1.0, smoothness=1.0, rounds=T, noise=np.sqrt(square))
         settings += [(p, K, eta_L, T, square) for eta_L in {_step(T, square), float(best)}]
-    yield _runs.exact(bound, settings, strength=PROVED)
-    yield _runs.at_rest(bound, [(_step(T, 1.0), T) for T in _ROUNDS], PROVED)
-    instance, cells = _runs.reference(rng), _runs.Cells()
+    yield runs.exact(bound, settings, strength=PROVED)
+    yield runs.at_rest(bound, [(_step(T, 1.0), T) for T in _ROUNDS], PROVED)
+    instance, cells = runs.reference(rng), runs.Cells()
     sigma = float(np.sqrt(0.1 * instance.smoothness * instance.gap))
     T = budget((100, 800), (100, 800, 6400))
     for p, K, square, _ in product((1.0, 0.3, 0.1), (1, 5), (0.0, sigma**2), range(80)):

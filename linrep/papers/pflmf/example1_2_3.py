@@ -23,7 +23,18 @@ from linrep.problems import personal
 
 LOSSES = ("logistic", "hinge", "least squares")
 NORMS = (1, 2, np.inf)
-_ROUNDING = 1e-12
+
+
+def identities(found, tolerance, prefix=""):
+    """Return an identity for each name, of deviations that are found with names and instances."""
+    parts: dict[str, list] = {}
+    for name, deviation, at in found:
+        parts.setdefault(name, []).append((deviation, at))
+    return [
+        Identity(each, tolerance, name=prefix + name, strength=PROVED)
+        for name, each in parts.items()
+    ]
+
 
 # Example 1.
 
@@ -59,20 +70,16 @@ def optimum(loss: str, X: Array, y: Array, ridge: float, rng) -> Array | None:
         weight = expit(Z @ theta) * expit(-Z @ theta)
         return (Z.T * weight) @ Z / m + ridge * np.eye(d)
 
+    start, options = rng.standard_normal(d), {"gtol": 1e-8}
     theta = minimize(
-        value,
-        rng.standard_normal(d),
-        jac=slope,
-        hess=curvature,
-        method="trust-exact",
-        options={"gtol": 1e-8},
+        value, start, jac=slope, hess=curvature, method="trust-exact", options=options
     ).x
     for _ in range(3):  # from there on Newton's steps need no safeguard
         theta = theta - np.linalg.solve(curvature(theta), slope(theta))
     return theta
 
 
-def _labelled(budget, rng) -> Iterator[tuple[Array, Array, float, dict[str, Any]]]:
+def labelled(budget, rng) -> Iterator[tuple[Array, Array, float, dict[str, Any]]]:
     """Yield covariates, labels -1 and 1, a ridge, and what tells them apart."""
     for d, many, intercept, ridge, scale in product(
         (1, 2, 5, 20),
@@ -90,83 +97,6 @@ def _labelled(budget, rng) -> Iterator[tuple[Array, Array, float, dict[str, Any]
         yield X, y, ridge, at
 
 
-def _opposite(loss, budget, rng, sign):
-    """Yield deviations of group 2's optimum from `sign` times group 1's, and what follows.
-
-    Of samples that no hyperplane separates where that leaves no optimum.
-    """
-    found: dict[str, list] = {"opposite": [], "distances": [], "rank": [], "FedAvg": []}
-    for X, y, ridge, instance in _labelled(budget, rng):
-        if loss == "hinge" and ridge > 0.0:
-            continue
-        order = rng.permutation(len(y))  # of samples: the second solver is not a mirrored first
-        one = optimum(loss, X, y, ridge, rng)
-        two = optimum(loss, X[order], -y[order], ridge, rng)
-        if one is None or two is None:
-            continue
-        size = np.abs(one).max()
-        found["opposite"].append((np.abs(two - sign * one).max() / size, instance))
-        if sign == -1.0:
-            for p in NORMS:
-                far, longest = (np.linalg.norm(x, p) for x in (one - two, one))
-                found["distances"].append((abs(far / (2.0 * longest) - 1.0), instance))
-            s = np.linalg.svd(np.array([one, two, one]), compute_uv=False)
-            found["rank"].append((s[1] / s[0] if len(s) > 1 else 0.0, instance))
-            both, labels = np.vstack([X, X[order]]), np.append(y, -y[order])
-            shared = optimum(loss, both, labels, ridge, rng)
-            assert shared is not None  # no hyperplane separates a point from itself
-            if loss == "hinge":  # 0 is one minimizer of many: all with margins of at most 1
-                least = np.mean(np.maximum(0.0, 1.0 - labels * (both @ shared)))
-                found["FedAvg"].append((abs(least - 1.0), instance))
-            else:
-                found["FedAvg"].append((np.abs(shared).max() / size, instance))
-    for part, each in found.items():
-        if each:
-            yield Identity(each, 1e-6, name=f"{loss}, {part}", strength=PROVED)
-
-
-def _coded(budget, rng, sign):
-    """Return readings of what stands for the labels, by least squares with an intercept."""
-    cases: dict[str, list] = {"labels -1 and 1": [], "labels 0 and 1": []}
-    for X, y, _, instance in _labelled(budget, rng):
-        if not instance["intercept"] or len(X) < 2 * X.shape[1]:
-            continue
-        for name, (first, second) in zip(
-            cases, ((y, -y), (0.5 + 0.5 * y, 0.5 - 0.5 * y)), strict=True
-        ):
-            one, two = (optimum("least squares", X, each, 0.0, rng) for each in (first, second))
-            assert one is not None
-            cases[name].append((relative(two, sign * one), instance))
-    # That of -1 and 1 is derived, the other one is wrong.
-    return Readings(
-        [
-            Identity(each, 1e-6, name=name, strength=PROVED if "-1" in name else "")
-            for name, each in cases.items()
-        ],
-        name="least squares, labels",
-        phrase="label the classes in opposite ways",
-    )
-
-
-def _own_samples(budget, rng) -> Fact:
-    """Return the power of m with which groups with samples of their own are opposite."""
-    sizes, d = (64, 256, 1024, 4096, 16384), 5
-    model = np.full(d, 0.5)
-    samples = []
-    for m in sizes:
-        sums = []
-        for _ in range(budget(30, 300)):
-            groups = []
-            for sign in (1.0, -1.0):
-                X = rng.standard_normal((m, d))
-                y = sign * np.where(rng.random(m) < expit(X @ model), 1.0, -1.0)
-                groups.append(np.linalg.solve(X.T @ X, X.T @ y))
-            sums.append(np.linalg.norm(groups[0] + groups[1]) / np.linalg.norm(groups[0]))
-        samples.append(sums)
-    slope = np.polyfit(np.log(sizes), np.log(np.median(samples, axis=1)), 1)[0]
-    return Fact("power of m in |sum of both| over size, samples of their own", float(slope))
-
-
 @statement(
     "pflmf.example1",
     place="Example 1",
@@ -176,15 +106,65 @@ def _own_samples(budget, rng) -> Fact:
     stronger={"sign": 0},
 )
 def example1(budget, rng, *, sign=-1.0):
-    """Solve for both groups from unlike starts; the same covariates, and covariates of their own.
+    """Solve for both groups from unlike starts, with the same covariates.
 
     Distant: as far apart as two models of their length can be, in norms 1, 2 and infinity. What
     follows is found too: all models have rank 1, and the common one of groups of equal size is 0.
     """
+
+    def opposite(loss):
+        """Yield deviations of group 2's optimum from `sign` times group 1's, and what follows.
+
+        Of samples that no hyperplane separates where that leaves no optimum.
+        """
+        for X, y, ridge, at in labelled(budget, rng):
+            if loss == "hinge" and ridge > 0.0:
+                continue
+            order = rng.permutation(len(y))  # of samples: the second solver is not a mirrored first
+            one = optimum(loss, X, y, ridge, rng)
+            two = optimum(loss, X[order], -y[order], ridge, rng)
+            if one is None or two is None:
+                continue
+            size = np.abs(one).max()
+            yield "opposite", np.abs(two - sign * one).max() / size, at
+            if sign != -1.0:
+                continue
+            for p in NORMS:
+                far, longest = (np.linalg.norm(x, p) for x in (one - two, one))
+                yield "distances", abs(far / (2.0 * longest) - 1.0), at
+            s = np.linalg.svd(np.array([one, two, one]), compute_uv=False)
+            yield "rank", s[1] / s[0] if len(s) > 1 else 0.0, at
+            both, labels = np.vstack([X, X[order]]), np.append(y, -y[order])
+            shared = optimum(loss, both, labels, ridge, rng)
+            assert shared is not None  # no hyperplane separates a point from itself
+            if loss == "hinge":  # 0 is one minimizer of many: all with margins of at most 1
+                least = np.mean(np.maximum(0.0, 1.0 - labels * (both @ shared)))
+                yield "FedAvg", abs(least - 1.0), at
+            else:
+                yield "FedAvg", np.abs(shared).max() / size, at
+
     for loss in LOSSES:
-        yield from _opposite(loss, budget, rng, sign)
-    yield _coded(budget, rng, sign)
-    yield _own_samples(budget, rng)
+        yield from identities(opposite(loss), 1e-6, f"{loss}, ")
+
+    # What stands for the labels, by least squares with an intercept.
+    coded: dict[str, list] = {"labels -1 and 1": [], "labels 0 and 1": []}
+    for X, y, _, at in labelled(budget, rng):
+        if not at["intercept"] or len(X) < 2 * X.shape[1]:
+            continue
+        pairs = (y, -y), (0.5 + 0.5 * y, 0.5 - 0.5 * y)
+        for found, pair in zip(coded.values(), pairs, strict=True):
+            one, two = (optimum("least squares", X, each, 0.0, rng) for each in pair)
+            assert one is not None
+            found.append((relative(two, sign * one), at))
+    # That of -1 and 1 is derived, the other one is wrong.
+    yield Readings(
+        [
+            Identity(each, 1e-6, name=name, strength=PROVED if "-1" in name else "")
+            for name, each in coded.items()
+        ],
+        name="least squares, labels",
+        phrase="label the classes in opposite ways",
+    )
 
 
 # Example 2.
@@ -200,12 +180,12 @@ def alternating(A: Array, H: Array, k: int, rng, steps: int = 20_000) -> float:
         V = np.linalg.solve(U.T @ H @ U, U.T @ H @ A.T).T
         E = A - V @ U.T
         previous, value = value, 0.5 * float(np.einsum("ij,jk,ik->", E, H, E)) / len(A)
-        if previous - value <= _ROUNDING * value:
+        if previous - value <= 1e-12 * value:
             break
     return value
 
 
-def _clusters(budget, rng):
+def clusters(budget, rng):
     """Yield a number of clusters, the models, each client's cluster, and what tells them apart."""
     n, d = 60, 10
     kinds = ("equal", "unequal", "collinear")
@@ -232,45 +212,46 @@ def example2(budget, rng, *, missing=0):
 
     `missing` is how many less than r the rank is claimed to be.
     """
-    ranks: list = []
-    excess: dict[str, list] = {"rank r": [], "rank r - 1": []}
-    for r, models, member, instance in _clusters(budget, rng):
-        truth = models[member]
-        n, d = truth.shape
-        X = rng.standard_normal((n, 3 * d, d))
-        data = lr.ClientData.from_list([(x, x @ theta) for x, theta in zip(X, truth, strict=True)])
-        fitted = lr.LeastSquaresObjectives(data).minimizers
-        s = np.linalg.svd(fitted, compute_uv=False)
-        ranks.append((s[max(1, r - missing) :].max() / s[0] if r > missing else 1.0, instance))
-        for condition in (1.0, 1e3):
-            # Population functions: all clients share the covariates' covariance H.
-            frame = np.linalg.qr(rng.standard_normal((d, d)))[0]
-            root = (frame * np.geomspace(1.0, condition**-0.5, d)) @ frame.T
-            H = root @ root
-            tail = np.linalg.svd(truth @ root, compute_uv=False)
-            scale = float(tail @ tail) / (2.0 * n)
-            for name, k in (("rank r", r - missing), ("rank r - 1", r - 1)):
-                if k < 1 or tail[k - 1] <= 1e-8 * tail[0]:
-                    continue
-                problem = lr.QuadraticObjectives(truth, 0.5 * (H + H.T))
-                best = problem.best(k)
-                assert best is not None
-                lost = 0.0 if name == "rank r" else float(tail[k:] @ tail[k:]) / (2.0 * n)
-                for found in (problem.value(best.theta), alternating(truth, H, k, rng)):
-                    case = {**instance, "k": k, "condition": condition}
-                    excess[name].append((abs(found - lost) / scale, case))
-    for deviations, name in (
-        (ranks, "rank of the clients' own optima"),
-        (excess["rank r"], "nothing is lost at rank r"),
-        (excess["rank r - 1"], "rank r - 1 loses the tail"),
-    ):
-        yield Identity(deviations, 1e-8, name=name, strength=PROVED)
+
+    def found():
+        for r, models, member, at in clusters(budget, rng):
+            truth = models[member]
+            n, d = truth.shape
+            X = rng.standard_normal((n, 3 * d, d))
+            samples = [(x, x @ theta) for x, theta in zip(X, truth, strict=True)]
+            fitted = lr.LeastSquaresObjectives(lr.ClientData.from_list(samples)).minimizers
+            s = np.linalg.svd(fitted, compute_uv=False)
+            beyond = s[max(1, r - missing) :].max() / s[0] if r > missing else 1.0
+            yield "rank of the clients' own optima", beyond, at
+            for condition in (1.0, 1e3):
+                # Population functions: all clients share the covariates' covariance H.
+                frame = np.linalg.qr(rng.standard_normal((d, d)))[0]
+                root = (frame * np.geomspace(1.0, condition**-0.5, d)) @ frame.T
+                H = root @ root
+                tail = np.linalg.svd(truth @ root, compute_uv=False)
+                scale = float(tail @ tail) / (2.0 * n)
+                for name, k in (
+                    ("nothing is lost at rank r", r - missing),
+                    ("rank r - 1 loses the tail", r - 1),
+                ):
+                    if k < 1 or tail[k - 1] <= 1e-8 * tail[0]:
+                        continue
+                    problem = lr.QuadraticObjectives(truth, 0.5 * (H + H.T))
+                    best = problem.best(k)
+                    assert best is not None
+                    loses = name == "rank r - 1 loses the tail"
+                    lost = float(tail[k:] @ tail[k:]) / (2.0 * n) if loses else 0.0
+                    for value in (problem.value(best.theta), alternating(truth, H, k, rng)):
+                        where = {**at, "k": k, "condition": condition}
+                        yield name, abs(value - lost) / scale, where
+
+    yield from identities(found(), 1e-8)
 
 
 # Example 3.
 
-_CLIENTS, _ITEMS, _NOISE = 40, 30, 0.1
-_FACTORS = (1, 2, 3)
+CLIENTS, ITEMS, NOISE = 40, 30, 0.1
+FACTORS = (1, 2, 3)
 #: Ratings beside the numbers in U and V, less the k^2 that say nothing.
 ENOUGH = 4.0
 #: Kinds of ratings, and whether scores that all clients share are one more factor.
@@ -280,7 +261,7 @@ SHARES = (0.03, 0.06, 0.1, 0.2, 0.4, 0.6, 0.8)
 
 def ratings(kind: str, k: int, rng) -> Array:
     """Draw ratings of variance about 1: of k factors, of positions in a plane, or without any."""
-    n, d = _CLIENTS, _ITEMS
+    n, d = CLIENTS, ITEMS
     if kind == "factors":
         M = rng.standard_normal((n, k)) @ rng.standard_normal((k, d)) / np.sqrt(k)
     elif kind == "factors around common scores":
@@ -290,7 +271,7 @@ def ratings(kind: str, k: int, rng) -> Array:
         M = 4.0 * np.exp(-0.5 * np.sum((u - w) ** 2, axis=2))
     else:  # common scores and whims
         M = rng.standard_normal(d) + rng.standard_normal((n, d))
-    return M + _NOISE * rng.standard_normal((n, d))
+    return M + NOISE * rng.standard_normal((n, d))
 
 
 def seen_in_part(M: Array, share: float, rng) -> NDArray[np.bool_]:
@@ -326,10 +307,10 @@ def factorized(M: Array, mask: NDArray[np.bool_], k: int, rounds: int = 1000) ->
 
 def oversampling(share: float, k: int) -> float:
     """Return ratings seen per number that matters in factors of rank k."""
-    return share * _CLIENTS * _ITEMS / (k * (_CLIENTS + _ITEMS - k))
+    return share * CLIENTS * ITEMS / (k * (CLIENTS + ITEMS - k))
 
 
-def _held_out(kind, factors, k, share, seeds):
+def held_out(kind, factors, k, share, seeds):
     """Return root mean squared errors on what is not seen: pFL^MF's of rank k, items' means'."""
     errors = []
     for seed in seeds:
@@ -339,51 +320,6 @@ def _held_out(kind, factors, k, share, seeds):
         models = factorized(M, mask, k), np.broadcast_to(item_means(M, mask), M.shape)
         errors.append([np.sqrt(np.mean((theta - M)[~mask] ** 2)) for theta in models])
     return np.array(errors).T
-
-
-def _by_distance(budget, rng):
-    """Return deviations of distance-regularized models from the items' means on unseen entries."""
-    cases: list = []
-    for share in budget((0.5,), (0.2, 0.5, 0.9)):
-        M = ratings("factors around common scores", 3, rng)[:20, :20]
-        mask = seen_in_part(M, share, rng)
-        problem, means = personal.masked(M, mask), item_means(M, mask)
-        for penalty in (1.0, 30.0):
-            for center in personalized.CENTERS:
-                trace = personalized.distance_regularized(
-                    problem, penalty=penalty, center=center, rounds=20_000, tolerance=1e-9
-                )
-                off = np.abs(trace.state["theta"] - means)[~mask].max() / np.abs(means).max()
-                cases.append((off, {"share": share, "penalty": penalty, "center": center}))
-        for penalty in np.geomspace(1e-6, 1e6, 7):
-            # The closed form leaves no gradient, at penalties that no descent gets through.
-            theta = np.where(mask, (M + penalty * means) / (1.0 + penalty), means)
-            pull = penalty * (theta - theta.mean(axis=0))
-            left = np.abs(problem.gradients(theta) + pull).max() / np.abs(pull).max()
-            cases.append((left, {"share": share, "penalty": float(penalty), "center": "mean"}))
-    return cases
-
-
-def _limits(seeds):
-    """Return errors over oversampling for the picture, and up to where low rank is not better."""
-    rows = []
-    for k in _FACTORS:
-        for share in SHARES:
-            low_rank, means = _held_out("factors around common scores", k, k + 1, share, seeds)
-            rows.append(
-                {
-                    "series": f"rank {k + 1}",
-                    "x": oversampling(share, k + 1),
-                    "y": float(np.median(low_rank / means)),
-                }
-            )
-    table = pd.DataFrame(rows).assign(
-        panel="",
-        predicted=1.0,
-        xlabel="ratings over degrees of freedom",
-        ylabel="held-out error over items' means'",
-    )
-    return table, max(table["x"][table["y"] >= 1.0], default=0.0)
 
 
 @statement(
@@ -401,18 +337,33 @@ def example3(budget, rng, *, swapped=False, enough=ENOUGH):
     Decided for `enough` ratings per degree of freedom or more; below, the picture tells. Ratings
     without factors are the control: there closeness is right.
     """
-    # Common scores are a factor of their own.
-    cells = [
-        (kind, k, k + around, share)
-        for kind, around in KINDS.items()
-        for k in _FACTORS
-        for share in SHARES
-        if oversampling(share, k + around) >= enough
-    ]
     seeds = draw_seeds(rng, budget(28, 80, 400))
-    yield Identity(_by_distance(budget, rng), 1e-6, name="closeness predicts the items' means")
-    for kind, factors, k, share in cells:
-        low_rank, means = _held_out(kind, factors, k, share, seeds)
+
+    def by_distance():
+        """Yield deviations of distance-regularized models from the items' means where unseen."""
+        for share in budget((0.5,), (0.2, 0.5, 0.9)):
+            M = ratings("factors around common scores", 3, rng)[:20, :20]
+            mask = seen_in_part(M, share, rng)
+            problem, means = personal.masked(M, mask), item_means(M, mask)
+            for penalty, center in product((1.0, 30.0), personalized.CENTERS):
+                trace = personalized.distance_regularized(
+                    problem, penalty=penalty, center=center, rounds=20_000, tolerance=1e-9
+                )
+                off = np.abs(trace.state["theta"] - means)[~mask].max() / np.abs(means).max()
+                yield off, {"share": share, "penalty": penalty, "center": center}
+            for penalty in np.geomspace(1e-6, 1e6, 7):
+                # The closed form leaves no gradient, at penalties that no descent gets through.
+                theta = np.where(mask, (M + penalty * means) / (1.0 + penalty), means)
+                pull = penalty * (theta - theta.mean(axis=0))
+                left = np.abs(problem.gradients(theta) + pull).max() / np.abs(pull).max()
+                yield left, {"share": share, "penalty": float(penalty), "center": "mean"}
+
+    yield Identity(by_distance(), 1e-6, name="closeness predicts the items' means")
+    for (kind, around), factors, share in product(KINDS.items(), FACTORS, SHARES):
+        k = factors + around  # common scores are a factor of their own
+        if oversampling(share, k) < enough:
+            continue
+        low_rank, means = held_out(kind, factors, k, share, seeds)
         pair = (means, low_rank) if swapped != (kind == "whims") else (low_rank, means)
         yield Paired(
             *pair,
@@ -420,6 +371,15 @@ def example3(budget, rng, *, swapped=False, enough=ENOUGH):
             name=f"{kind}, rank {k}, {share:g} seen",
             setting={"ratings": kind, "k": k, "share": share},
         )
-    table, worse = _limits(seeds[: budget(4, 30)])
-    yield Curve(table)
+    # From how many ratings on low rank is better.
+    rows = []
+    for factors, share in product(FACTORS, SHARES):
+        k = factors + 1
+        pair = held_out("factors around common scores", factors, k, share, seeds[: budget(4, 30)])
+        ratio = float(np.median(pair[0] / pair[1]))
+        rows.append({"series": f"rank {k}", "x": oversampling(share, k), "y": ratio})
+    table, ylabel = pd.DataFrame(rows), "held-out error over items' means'"
+    xlabel = "ratings over degrees of freedom"
+    yield Curve(table.assign(panel="", predicted=1.0, xlabel=xlabel, ylabel=ylabel))
+    worse = max(table["x"][table["y"] >= 1.0], default=0.0)
     yield Fact("ratings per degree of freedom up to which low rank is not better", worse)

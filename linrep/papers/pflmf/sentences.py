@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
-from linrep.claims import Cases, Condition, Readings, statement
+from linrep.claims import Condition, Readings, statement
 from linrep.claims.evidence import FAILS, PROVED
+from linrep.claims.laws import at_most, equal, measured
 from linrep.papers.pflmf.counterexamples import fedavg_uniform
 
 Rows = list[list[Fraction]]
@@ -26,19 +27,17 @@ def fedavg_uniform_data(budget, rng, *, same=False, scale=1):
 
     With `same` both have the same sample, but for the factor `scale` at the second client's x.
     """
-    optimal, cases = [], []
-    for x in (Fraction(2), Fraction(-1), Fraction(1, 2)):
-        second = (scale * (1 if same else x), 0)
-        distance, apart = fedavg_uniform.sides(second)
-        at = {"samples (x, y)": f"(1, 0), ({second[0]}, 0)"}
-        optimal.append((apart, Fraction(0), at))
-        cases.append((distance, Fraction(0), at))
-    yield Cases(optimal, name="FedAvg is optimal", quantity="distance of its model from theirs")
-    yield Cases(
-        cases,
-        name="two clients, least squares, exact",
-        quantity="total variation of the distributions",
-    )
+
+    def clients():
+        for x in (Fraction(2), Fraction(-1), Fraction(1, 2)):
+            second = (scale * (1 if same else x), 0)
+            distance, apart = fedavg_uniform.sides(second)
+            at = {"samples (x, y)": f"(1, 0), ({second[0]}, 0)"}
+            # The distance of FedAvg's model from theirs, and of their distributions.
+            yield "FedAvg is optimal", at_most(apart, Fraction(0)), at
+            yield "two clients, least squares, exact", at_most(distance, Fraction(0)), at
+
+    yield from measured(clients()).values()
 
 
 def psi(U: Rows, V: Rows, coupled: int) -> Fraction:
@@ -83,29 +82,20 @@ def separable(budget, rng, *, coupled=1):
 
     For x'x/2, and whenever f_i is a sum over coordinates, psi is a sum over rows of U.
     """
-    heads = [(abs(mixed("v_i", c)), Fraction(0), {"coupled": c}) for c in (0, coupled)]
-    yield Cases(heads, name="v_i", quantity="|mixed difference|", strength=PROVED)
-    yield Condition(
-        mixed("columns of U", coupled) != 0,
-        mixed("columns of U", coupled),
-        Fraction(0),
-        name="columns of U",
-        quantity="mixed difference",
-        strength=PROVED,
-    )
+    heads = (("v_i", equal(mixed("v_i", c), Fraction(0)), {"coupled": c}) for c in (0, coupled))
+    yield from measured(heads, strength=PROVED, quantity="|mixed difference|").values()
+
+    def no_sum(block, c, name):
+        found = mixed(block, c)
+        quantity = "mixed difference"
+        return Condition(
+            found != 0, found, Fraction(0), name=name, quantity=quantity, strength=PROVED
+        )
+
+    yield no_sum("columns of U", coupled, "columns of U")
     rows = {"for some f_i": coupled, "for every f_i, also |x|^2/2": 0}
     yield Readings(
-        [
-            Condition(
-                mixed("rows of U", c) != 0,
-                mixed("rows of U", c),
-                Fraction(0),
-                name=name,
-                quantity="mixed difference",
-                strength=PROVED,
-            )
-            for name, c in rows.items()
-        ],
+        [no_sum("rows of U", c, name) for name, c in rows.items()],
         name="rows of U",
         phrase="is not separable with respect to the rows or columns",
     )

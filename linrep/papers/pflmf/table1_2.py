@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from linrep.claims import Cases, Fact, Readings, statement
 from linrep.claims.evidence import ENUMERATED, FAILS
-from linrep.papers.pflmf import _exact
+from linrep.papers.pflmf import model
 
 #: Per cent, columns: MNIST, CIFAR10 and CIFAR100, each at Dir(0.5) and Dir(1).
 COLUMNS = ("MNIST, 0.5", "MNIST, 1", "CIFAR10, 0.5", "CIFAR10, 1", "CIFAR100, 0.5", "CIFAR100, 1")
@@ -76,7 +76,7 @@ def table1(budget, rng, *, share=0.5):
     ranks, others = exactly(RANKS), exactly(OTHERS)
     rivals = {name: row for name, row in others.items() if name not in ("Local", "FedAvg")}
     best = [max(row[j] for row in ranks.values()) for j in range(len(COLUMNS))]
-    part = _exact.rational(share)
+    part = model.rational(share)
     readings = []
     for label, ours in (("best rank of the column", best), ("r = 15", ranks[15])):
         columns = [
@@ -124,7 +124,7 @@ def comparable(budget, rng, *, points=10, left_out=()):
             best, least = (pick(accuracy, key=accuracy.__getitem__) for pick in (max, min))
             at = {"column": COLUMNS[j], "largest": best, "least": least}
             spread = accuracy[best] - accuracy[least]
-            cases.append((spread, _exact.rational(points), at))
+            cases.append((spread, model.rational(points), at))
         readings.append(
             Cases(cases, name=name, quantity="points apart", strength=ENUMERATED, shown=("least",))
         )
@@ -160,7 +160,7 @@ def table2(budget, rng, *, substantial=5.0):
         cases = []
         for j, column in enumerate(GROUPS):
             ours = max(ranks[rank][j] for rank in chosen)
-            least = max(row[j] for row in others.values()) + _exact.rational(substantial)
+            least = max(row[j] for row in others.values()) + model.rational(substantial)
             cases.append((least, ours, {"column": column, "pFL^MF": str(ours)}))
         readings.append(Cases(cases, name=label, quantity="accuracy needed", strength=ENUMERATED))
     yield Readings(readings, name="groups", phrase="substantial; pFL^MF has four ranks")
@@ -180,7 +180,7 @@ def local_epochs(budget, rng, *, least=0.0):
     """Compare the printed accuracies with 5 and with 1 local epochs, in points."""
     ranks, others = exactly(SECOND_RANKS), exactly(SECOND_OTHERS)
     gains = {rank: row[3] - row[2] for rank, row in ranks.items()}
-    bound = _exact.rational(least)
+    bound = model.rational(least)
     mean = sum(gains.values(), Fraction(0)) / len(gains)
     best = max(row[3] for row in ranks.values()) - max(row[2] for row in ranks.values())
     found = {

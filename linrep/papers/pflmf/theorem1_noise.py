@@ -6,23 +6,16 @@ from itertools import product
 
 import numpy as np
 
-from linrep.claims import Cases, Condition, Exponent, Fact, Mean, Together, statement
-from linrep.claims.slopes import Slope, log_slope
-from linrep.claims.tables import curve
-from linrep.papers.pflmf import _runs
-from linrep.papers.pflmf._hypotheses import NOISY
+from linrep.claims import Condition, Together, statement
+from linrep.claims.slopes import Slope
+from linrep.papers.pflmf import runs
+from linrep.papers.pflmf.model import NOISY
 from linrep.theory import pflmf
 from linrep.theory.pflmf_rounds import fixed_U_average
 
-_SHARES = (1.0, 0.3, 0.1, 0.02)
-_BALL = (0.5, 1.2)
-_SIGMA = 0.02
-_UNITS = (0.0, 1e-3, 0.1, 10.0)  # sigma^2 over L(F^0 - F*)
-
-
-def noisy_reference(rng) -> _runs.Instance:
-    """Return the reference instance with A of .05, and a ball that noisy runs stay in."""
-    return _runs.reference(rng, 0.05, _BALL)
+SHARES = (1.0, 0.3, 0.1, 0.02)
+SIGMA = 0.02
+NOISES = (1e-3, 0.1, 10.0)  # sigma^2 over L(F^0 - F*)
 
 
 def exact_left(p, T, eta_L, noise, K=1) -> float:
@@ -47,9 +40,9 @@ def slope_of(x, y) -> Slope:
 def late_power(p, noise, claimed) -> Condition:
     """Return whether the exact power of T is the one claimed, up to 0.1, where T is large for p.
 
-    At Corollary 2's step sizes; with noise from T = 1e3/p^4 on, without from 1e3/p^2.
+    At Corollary 2's step sizes, from T = 1e3/p^4 on.
     """
-    T = 1e3 / p ** (4 if noise else 2) * np.logspace(0.0, 4.0, 9)
+    T = 1e3 / p**4 * np.logspace(0.0, 4.0, 9)
     slope = slope_of(T, [exact_left(p, each, corollary_step(each, noise), noise) for each in T])
     return Condition(
         claimed - 0.1 <= slope.low and slope.high <= claimed + 0.1,
@@ -57,135 +50,6 @@ def late_power(p, noise, claimed) -> Condition:
         claimed,
         quantity="exponent",
         setting={"p": p, "sigma^2": noise},
-    )
-
-
-def onset(p, noise, predicted) -> float:
-    """Return the first T from which on the exact local slope is within 0.1 of the prediction."""
-    T = np.logspace(0.5, 16.0, 400)
-    left = np.array([exact_left(p, each, corollary_step(each, noise), noise) for each in T])
-    slopes = np.diff(np.log(left)) / np.diff(np.log(T))
-    late = np.flatnonzero(slopes > predicted + 0.1)
-    return float(T[late[-1] + 1]) if late.size else float(T[0])
-
-
-def _exact(budget, bound) -> Cases:
-    """Compare lhs and rhs at Corollary 2's step sizes and at fixed ones, U being fixed."""
-    grid = product(
-        (1.0, 0.3, 0.1, 0.02, 0.001),
-        budget((1, 20), (1, 5, 20)),
-        (2, 10, 100, 800, 6400, 10**6, 10**9, 10**14),
-        _UNITS[1:],
-    )
-    settings = [
-        (p, K, eta_L, T, noise)
-        for p, K, T, noise in grid
-        for eta_L in (corollary_step(T, noise), 0.01, 0.25, 0.49)
-    ]
-    return _runs.exact(bound, settings)
-
-
-def _noisy_runs(budget, rng, bound):
-    """Yield from runs of the reference instance the ratio, and the power of T at p = 1."""
-    T = budget((100, 400, 1600), (100, 200, 400, 800, 1600, 3200, 6400))
-    instance, cells = noisy_reference(rng), _runs.Cells()
-    for p, rounds, _ in product(_SHARES, T, range(budget(40, 40, 80))):
-        cells.add(instance, bound, rng, p=p, T=(rounds,), eta_L=0.5 / np.sqrt(rounds), noise=_SIGMA)
-    yield cells.at_most_one(f"runs, sigma = {_SIGMA:g}")
-    yield cells.curve()
-    table = cells.table
-    for p in _SHARES:
-        rows = table[table["p"] == p]
-        sizes = [each for each in T if (rows["T"] == each).any()]
-        if len(sizes) < 3:
-            continue
-        samples = [rows[rows["T"] == each]["left"].to_numpy() for each in sizes]
-        if p == 1.0:
-            yield Exponent(
-                sizes,
-                samples,
-                at_most=-0.5,
-                statistic="mean",
-                along="T",
-                of="mean squared gradients",
-                name="runs in T, p = 1",
-            )
-            continue
-        slope = log_slope(sizes, samples, statistic="mean")
-        yield Fact(f"power of T in runs up to T = {max(T)}", slope.value, setting={"p": p})
-        means = [sample.mean() for sample in samples]
-        yield curve(
-            panel="runs in T, p < 1",
-            series=f"p = {p:g}",
-            x=sizes,
-            y=means,
-            predicted=means[0] * np.sqrt(sizes[0] / np.array(sizes)),
-            xlabel="T",
-            ylabel="mean squared gradients",
-        )
-
-
-def floor_at_minimum(eta_a, sigma) -> float:
-    """Return eta a sigma^2/(1 - eta a), what squared gradients come to at the minimum of uv = a.
-
-    Of (uv - a)^2/2 at u = v, p = K = 1: the error r = uv - a takes r (1 - 2 eta a) - eta sqrt(a)
-    (noise of u + noise of v), so that E r^2 = eta sigma^2/(2 (1 - eta a)); both gradients are
-    sqrt(a) r. On a small ball L is a.
-    """
-    return float(eta_a * sigma**2 / (1.0 - eta_a))
-
-
-def _floor(budget, rng, bound):
-    """Yield the floor at p = 1 from a minimum: noise's constant, closed form, power of eta L.
-
-    The power from step sizes up to 0.1/L, where 1 - 2 eta L is no matter.
-    """
-    cells, instance, sigma = _runs.Cells(), _runs.at_minimum(), 1e-5
-    steps = budget((0.01, 0.03, 0.1, 0.3), (0.005, 0.01, 0.03, 0.1, 0.3, 0.45))
-    for eta_L, _ in product(steps, range(40)):
-        T = (int(budget(2000, 5000) / eta_L),)
-        cells.add(instance, bound, rng, p=1.0, T=T, eta_L=eta_L, noise=sigma)
-    table = cells.table
-    floors = {each: table[table["eta L"] == each]["left"].to_numpy() for each in steps}
-    expected = {x: floor_at_minimum(x / instance.smoothness, sigma) for x in steps}
-    yield cells.at_most_one("floor, p = 1")
-    yield Together(
-        [
-            Mean(
-                floor / expected[x],
-                equals=1.0,
-                weight=1.0 / len(steps),
-                name=f"eta L = {x:g}",
-                quantity="floor over eta L sigma^2/(1 - eta L)",
-                setting={"eta L": x, "sigma": sigma},
-            )
-            for x, floor in floors.items()
-        ],
-        name="floor in closed form, p = 1",
-    )
-    small = [each for each in steps if each <= 0.1]
-    yield Exponent(
-        small,
-        [floors[each] for each in small],
-        equals=1.0,
-        statistic="mean",
-        along="eta L",
-        of="floor",
-        name="floor in eta L, p = 1",
-    )
-    yield curve(
-        panel="floor, p = 1",
-        series="",
-        x=steps,
-        y=[floors[each].mean() for each in steps],
-        predicted=[expected[each] for each in steps],
-        xlabel=r"$\eta L$",
-        ylabel="floor",
-    )
-    least = steps[0]
-    yield Fact(
-        f"constant that the noise's term needs, where 2 is printed, p = 1, eta L = {least:g}",
-        (1.0 - 2.0 * least) * floors[least].mean() / (least * sigma**2),
     )
 
 
@@ -203,15 +67,34 @@ def _floor(budget, rng, bound):
 def theorem1_noise(budget, rng, *, p_power=0, start=2.0, noise=2.0, T_power=0.5):
     """Compare lhs and rhs exactly and on runs; the power of T is -T_power for each p.
 
-    It is exact where T is large for p; runs that are long enough are made for p = 1.
+    It is exact where T is large for p.
     """
-    bound = _runs.Bound(p_power, start, noise)
-    yield _runs.by_hand(bound, noisy=True)
-    yield from _noisy_runs(budget, rng, bound)
-    yield _exact(budget, bound)
-    for p in _SHARES:
-        yield Together(
-            [late_power(p, square, -T_power) for square in _UNITS[1:]],
-            name=f"large T, p = {p:g}, U fixed, exact",
-        )
-    yield from _floor(budget, rng, bound)
+    bound = runs.Bound(p_power, start, noise)
+    yield runs.by_hand(bound, noisy=True)
+
+    T = budget((100, 400, 1600), (100, 200, 400, 800, 1600, 3200, 6400))
+    # The reference instance with A of .05, and a ball that noisy runs stay in.
+    instance, cells = runs.reference(rng, 0.05, (0.5, 1.2)), runs.Cells()
+    for p, rounds, _ in product(SHARES, T, range(budget(40, 40, 80))):
+        cells.add(instance, bound, rng, p=p, T=(rounds,), eta_L=0.5 / np.sqrt(rounds), noise=SIGMA)
+    yield cells.at_most_one(f"runs, sigma = {SIGMA:g}")
+    yield cells.curve()
+
+    grid = product(
+        (1.0, 0.3, 0.1, 0.02, 0.001),
+        budget((1, 20), (1, 5, 20)),
+        (2, 10, 100, 800, 6400, 10**6, 10**9, 10**14),
+        NOISES,
+    )
+    settings = [
+        (p, K, eta_L, T, square)
+        for p, K, T, square in grid
+        for eta_L in (corollary_step(T, square), 0.01, 0.25, 0.49)
+    ]
+    yield runs.exact(bound, settings)
+    for p in SHARES:
+        powers = [late_power(p, square, -T_power) for square in NOISES]
+        yield Together(powers, name=f"large T, p = {p:g}, U fixed, exact")
+
+    steps = (1e-6, 1e-3, 0.05, 0.25, 0.49)
+    yield runs.at_rest(bound, [(x, T) for x in steps for T in (1, 200, 10**7, 10**18)])

@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 
-from linrep.claims.claim import Budget
-from linrep.papers.pflmf import _cases, eq11
+from linrep.papers.pflmf import eq11, model
 
 
 @pytest.mark.parametrize("noise", [0.1, 3.0])
 def test_local_steps_written_out_have_the_theorys_and_the_patterns_moments(noise):
     rng = np.random.default_rng(0)
     cases = [
-        _cases.flat(0.25, 4, 0.499, noise, 3),
-        *_cases.at_random(rng, 8, _cases.QUADRATIC, True),
+        model.flat(0.25, 4, 0.499, noise, 3),
+        *model.at_random(rng, 8, model.QUADRATIC, True),
     ]
     for case in cases:
         if case.setting.local_steps > 20 or case.setting.noise == 0.0:
@@ -22,8 +21,3 @@ def test_local_steps_written_out_have_the_theorys_and_the_patterns_moments(noise
             m = eq11.moments(case, k)
             assert case.round.masked_V[k] == pytest.approx(masked, rel=1e-9)
             assert m.mean(m.left) == pytest.approx(left, rel=1e-9)
-
-
-def test_rounds_that_are_looked_at_are_of_all_kinds():
-    found = eq11._rounds(Budget("quick"), np.random.default_rng(1))
-    assert set(found) >= {"|v|^2/2 with noise", "cos(u v)"}

@@ -48,7 +48,7 @@ def test_alternating_solutions_reach_the_optimum():
 
 @pytest.mark.parametrize("kind", module.KINDS)
 def test_ratings_have_the_rank_that_they_should(kind, monkeypatch):
-    monkeypatch.setattr(module, "_NOISE", 0.0)
+    monkeypatch.setattr(module, "NOISE", 0.0)
     M = module.ratings(kind, 3, np.random.default_rng(3))
     rank = {"factors": 3, "factors around common scores": 4}.get(kind, 30)
     assert np.linalg.matrix_rank(M) == rank

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from linrep.papers.pflmf import _runs, _scalar
+from linrep.papers.pflmf import runs, scalar
 from linrep.theory import pflmf
 
 
@@ -37,7 +37,7 @@ def naive(r, i):
 
 @pytest.mark.parametrize(("n", "K", "noisy"), [(1, 3, True), (2, 2, True), (3, 2, False)])
 def test_scalar_rounds_are_those_of_the_definition(n, K, noisy):
-    rounds = _scalar.drawn(np.random.default_rng(n), n, K, 20, noisy)
+    rounds = scalar.drawn(np.random.default_rng(n), n, K, 20, noisy)
     terms = rounds.expected()
     room = rounds.rounding(terms)
     assert len(terms.p) == 20
@@ -57,7 +57,7 @@ def test_the_bound_is_the_statement():
     found = pflmf.sharp_stationarity_bound(3.0, **given)
     assert found.start == pytest.approx(3.0 / (0.3 * 7.0 * 0.4))
     assert found.noise == pytest.approx(1.5 * 0.6 * 0.25 / 0.4)
-    bound = _runs.Bound(2, 1, 1.5, slack=1)
+    bound = runs.Bound(2, 1, 1.5, slack=1)
     assert bound.right(3.0, 2.0, 0.3, 7.0, 0.5) == pytest.approx(found.total)
     assert pflmf.sharp_stationarity_bound(
         1.0, smoothness=1.0, step_size=0.5, rounds=1.0

@@ -15,7 +15,7 @@ import numpy as np
 from linrep.claims import Cases
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
-from linrep.papers.pflmf._cases import Case
+from linrep.papers.pflmf.model import Case
 
 
 class Terms(NamedTuple):
@@ -43,7 +43,7 @@ class Terms(NamedTuple):
 
 
 def of_case(case: Case) -> Terms:
-    """Return those of a round of :mod:`linrep.papers.pflmf._cases`."""
+    """Return those of a round of :mod:`linrep.papers.pflmf.model`."""
     s, r = case.setting, case.round
     x, p, K = s.step_size * s.largest, s.participation, s.local_steps
     return Terms(s.step_size, x, p, K, r.delta_U, r.delta_V, r.value, r.after_both, s.noise**2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,8 @@ import linrep as lr
 from linrep.claims import Cases, Curve, Mean, Missing, Together
 from linrep.claims.quantities import LOWER
 from linrep.claims.tables import curve
-from linrep.papers.pflmf import _exact
 from linrep.papers.pflmf.counterexamples import theorem1, theorem1_noise
+from linrep.papers.pflmf.model import power, rational
 from linrep.problems.objectives import Objectives
 from linrep.theory import pflmf
 from linrep.theory.pflmf_rounds import fixed_U_average
@@ -63,15 +63,6 @@ def mirrored(rng, scale=5e-4, n=40, k=3) -> Instance:
     return Instance(lr.QuadraticObjectives(A), np.zeros((k, k)), V, (0.02, 0.1))
 
 
-def at_minimum() -> Instance:
-    """Return (u v - 1)^2/2 at its balanced minimum, in a ball with L near to 1.
-
-    Noise should be so small that U and V, whose ratio does a random walk, stay: eta sigma sqrt(T).
-    """
-    one = np.ones((1, 1))
-    return Instance(lr.QuadraticObjectives(one), one, one, (0.005, 0.005))
-
-
 class Averages(NamedTuple):
     """Both parts of the left side, and whether the run stayed in the ball; by number of rounds."""
 
@@ -95,19 +86,10 @@ def averages(
     """Run to the last T; eta_v is p eta / K^K_power."""
     eta = eta_L / instance.smoothness
     trace = lr.pflmf(
-        instance.problem,
-        k=instance.U.shape[1],
-        step_size=eta,
-        head_step_size=p * eta / K**K_power,
-        participation=p,
-        local_steps=K,
-        aggregate=aggregate,
-        gradient_noise=noise,
-        start=(instance.U, instance.V),
-        rounds=max(T),
-        record=list(T),
-        rng=rng,
-    )
+        instance.problem, k=instance.U.shape[1], step_size=eta, head_step_size=p * eta / K**K_power,
+        participation=p, local_steps=K, aggregate=aggregate, gradient_noise=noise,
+        start=(instance.U, instance.V), rounds=max(T), record=list(T), rng=rng,
+    )  # fmt: skip
     if trace.stop_reason == "diverged":
         nothing = np.full(len(T), np.nan)
         return Averages(nothing, nothing, np.zeros(len(T), dtype=bool))
@@ -140,60 +122,46 @@ class Bound(NamedTuple):
         return 0.5 * self.start * printed.start * power + self.noise / self.slack * printed.noise
 
 
-_SETTING = ["p", "T", "K", "eta L", "sigma"]
+SETTING = ["p", "T", "K", "eta L", "sigma"]
+RATIO = "left over right side"
 
 
 class Cells:
     """Ratios of left to right sides of runs, by setting; settings that left the ball are void."""
 
     def __init__(self):
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[tuple] = []
 
-    def add(self, instance, bound, rng, *, p, T, eta_L=0.25, noise=0.0, **settings):
+    def add(self, instance, bound, rng, *, p, T, eta_L=0.25, noise=0.0, K=1, **options):
         """Add a run, at each T."""
-        found = averages(instance, rng, p=p, T=T, eta_L=eta_L, noise=noise, **settings)
+        found = averages(instance, rng, p=p, T=T, eta_L=eta_L, noise=noise, K=K, **options)
         L = instance.smoothness
         right = bound.right(instance.gap, L, eta_L / L, np.array(T, dtype=float), noise)
         left = bound.left(found.in_U, found.in_V, p)
         with np.errstate(divide="ignore"):
-            ratio = left / right
-        for place, rounds in enumerate(T):
-            self.rows.append(
-                {
-                    "p": p,
-                    "T": rounds,
-                    "K": settings.get("K", 1),
-                    "eta L": eta_L,
-                    "sigma": noise,
-                    "in_U": found.in_U[place],
-                    "in_V": found.in_V[place],
-                    "left": left[place],
-                    "ratio": ratio[place],
-                    "inside": found.inside[place],
-                }
-            )
+            columns = zip(T, left, left / right, found.inside, strict=True)
+        self.rows += [(p, rounds, K, eta_L, noise, *more) for rounds, *more in columns]
 
     @property
     def table(self) -> pd.DataFrame:
         """Runs of settings of which none left the ball."""
-        rows = pd.DataFrame(self.rows)
-        keep = rows.groupby(_SETTING)["inside"].transform("all")
-        return rows[keep]
+        rows = pd.DataFrame(self.rows, columns=[*SETTING, "left", "ratio", "inside"])
+        return rows[rows.groupby(SETTING)["inside"].transform("all")]
 
     def at_most_one(self, name, strength="") -> Together | Missing:
         """Return for every setting that the mean ratio is at most 1, the largest one first."""
-        planned = len({tuple(row[each] for each in _SETTING) for row in self.rows})
+        planned = len({row[: len(SETTING)] for row in self.rows})
         parts = [
             Mean(
                 np.minimum(group["ratio"], 1e300),
                 at_most=1.0,
                 weight=1.0 / planned,
-                quantity="left over right side",
+                quantity=RATIO,
                 strength=strength,
                 deterministic=(key[0], key[-1]) == (1.0, 0.0),  # all clients, no noise
-                setting=dict(zip(_SETTING, map(float, key), strict=True)),
+                setting=dict(zip(SETTING, map(float, key), strict=True)),
             )
-            for key, group in self.table.groupby(_SETTING)
+            for key, group in self.table.groupby(SETTING)
         ]
         if not parts:
             return Missing("every setting left the ball", "a larger ball", name=name)
@@ -204,15 +172,9 @@ class Cells:
         """Return the mean ratio by p, for each T."""
         points = self.table.groupby(["p", "T"], as_index=False)["ratio"].mean()
         return curve(
-            panel="left over right side",
-            series=[f"T = {T}" for T in points["T"]],
-            x=points["p"],
-            y=points["ratio"],
-            predicted=1.0,
-            xlabel="p",
-            ylabel="left over right side",
-            allowed="below",
-        )
+            panel=RATIO, series=[f"T = {T}" for T in points["T"]], x=points["p"], y=points["ratio"],
+            predicted=1.0, xlabel="p", ylabel=RATIO, allowed="below",
+        )  # fmt: skip
 
 
 def exact(bound: Bound, settings, name: str = "U fixed, exact", strength: str = "") -> Cases:
@@ -228,9 +190,7 @@ def exact(bound: Bound, settings, name: str = "U fixed, exact", strength: str = 
         ratio = float(bound.left(0.0, in_V, p) / bound.right(1.0, 1.0, eta_L, float(T), sigma))
         where = {"p": p, "K": K, "eta L": eta_L, "T": T, "sigma^2 over L(F0 - F*)": square}
         cases.append((ratio, 1.0, where))
-    return Cases(
-        cases, quantity="left over right side", name=name, strength=strength, shown=("p", "T")
-    )
+    return Cases(cases, quantity=RATIO, name=name, strength=strength, shown=("p", "T"))
 
 
 def at_rest(bound: Bound, settings, strength: str = "") -> Cases:
@@ -247,13 +207,8 @@ def at_rest(bound: Bound, settings, strength: str = "") -> Cases:
         left = 2.0 * reached * (1.0 - started)
         right = bound.right(0.0, 1.0, x, float(T), 1.0)
         cases.append((left / right, 1.0, {"p": 1, "K": 1, "eta L": x, "T": T, "F^0 - F*": 0}))
-    return Cases(
-        cases,
-        quantity="left over right side",
-        name="at a minimum, little noise, exact",
-        strength=strength,
-        shown=("eta L", "T"),
-    )
+    name = "at a minimum, little noise, exact"
+    return Cases(cases, quantity=RATIO, name=name, strength=strength, shown=("eta L", "T"))
 
 
 def by_hand(bound: Bound, noisy: bool = False, strength: str = "") -> Cases:
@@ -262,35 +217,25 @@ def by_hand(bound: Bound, noisy: bool = False, strength: str = "") -> Cases:
     They hold whether U moves with all clients or with the participants: there is one client. With
     noise the step size is that of Corollary 2.
     """
-    cases = []
-    start, noise = _exact.rational(bound.start), _exact.rational(bound.noise)
+    start, noise, runs = rational(bound.start), rational(bound.noise), []
     if noisy:
         p, T, sigma = theorem1_noise.P, theorem1_noise.T, theorem1_noise.SIGMA
         least, gap, L, eta = theorem1_noise.terms()
         right = (start * gap / (eta * T) + noise * eta * L * sigma**2) / (1 - 2 * eta * L)
-        runs = [(p, T, least, gap, L, eta, sigma, right)]
-    else:
-        runs, eta = [], Fraction(1, 4)
-        for p, T in ((Fraction(1, 10), 200), (Fraction(1, 4), 30)):
-            least, gap, factor = theorem1.terms(p, T, eta)
-            runs.append((p, T, least, gap, Fraction(1), eta, Fraction(0), start * gap * factor))
+        runs.append((p, T, least, gap, L, eta, sigma, right))
+    for p, T in () if noisy else ((Fraction(1, 10), 200), (Fraction(1, 4), 30)):
+        eta = Fraction(1, 4)
+        least, gap, factor = theorem1.terms(p, T, eta)
+        runs.append((p, T, least, gap, Fraction(1), eta, Fraction(0), start * gap * factor))
+    cases = []
     for p, T, least, gap, L, eta, sigma, right in runs:
-        at = {
-            "F": "(uv)^2/2",
-            "u": 1,
-            "v^2": str(2 * gap),
-            "K": 1,
-            "p": str(p),
-            "eta": str(eta),
-            "L": str(L),
-            "T": T,
-            "sigma^2": str(sigma**2),
-        }
-        cases.append((_exact.power(p, bound.p_power) * least / right, Fraction(1), at))
+        at = {"F": "(uv)^2/2", "u": 1, "v^2": str(2 * gap), "K": 1, "p": str(p), "eta": str(eta)}
+        at |= {"L": str(L), "T": T, "sigma^2": str(sigma**2)}
+        cases.append((power(p, bound.p_power) * least / right, Fraction(1), at))
     return Cases(
         cases,
         name="(uv)^2/2, in fractions",
-        quantity="left over right side",
+        quantity=RATIO,
         strength=strength,
         shown=("p", "T"),
         measured_is=LOWER,
