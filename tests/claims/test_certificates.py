@@ -96,15 +96,15 @@ def test_what_is_given_is_possible():
 @pytest.mark.parametrize(
     ("name", "constants"),
     [
-        ("fedrep.eq85.corrected.right_half", {"divisor": 5}),
-        ("fedrep.lemma2.eq31.corrected.display31", {"coefficient": 11}),
-        ("fedrep.lemma6.samples.roots", {"factor": Fraction(19, 10)}),
+        ("fedrep.eq85.corrected.conclusion", {"divisor": 5}),
+        ("fedrep.lemma2.eq31.corrected.(31)", {"coefficient": 11}),
+        ("fedrep.lemma6.samples.delta_k + delta'_k", {"factor": Fraction(19, 10)}),
         ("flute.eq19.end_of_proof", {"loss": Fraction(50, 288)}),
         ("flute.eq19.display.corrected.last line implies (19)", {"tail": Fraction(1, 8)}),
         ("flute.eq28.corrected.(28)", {"divisor": 6}),
         ("flute.propositionA9.leading rows", {"room": Fraction(1, 8)}),
-        ("pflmf.eq16.auxiliary.first_member", {"factor": 3}),
-        ("pflmf.lemma4.coordinate", {"factor": Fraction(99, 100)}),
+        ("pflmf.eq16.auxiliary.first <= second", {"factor": 3}),
+        ("pflmf.lemma4.one coordinate", {"factor": Fraction(99, 100)}),
         ("pflmf.theorem1.corrected.exact_family", {"p_power": Fraction(19, 10)}),
     ],
 )
