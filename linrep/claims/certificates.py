@@ -1,15 +1,9 @@
-"""Inequalities in a few real numbers that proofs and derivations use, as questions to solvers.
-
-Each is a function of real variables and, by keyword, of constants of the statement, and returns
-what is given and what follows. With terms it writes the question in SMT-LIB; with fractions it is
-evaluated exactly.
-"""
+"""Lines of proofs in a few real numbers, as questions to solvers."""
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -29,69 +23,73 @@ POSSIBLE = "sat"
 
 @dataclass(frozen=True)
 class Certificate:
-    """A step of a proof or a derivation that solvers can decide.
+    """A line of a proof that solvers are asked.
 
     Attributes
     ----------
-    claim : str
-        Id of the statement.
-    step : str
-        Its name; with the id it is the name of the file.
-    plain : str
-        What it says, in one line.
-    relation : callable
-        ``relation(*variables, **constants) -> (given, then)``.
-    instance : bool
-        It is what the statement says of a family of examples, no step of its proof.
-    stated : bool
-        It is part of what the statement says, so that the statement is refuted where it is.
-    lines : Lines or None
+    lines : Lines
         Those that it is one of.
+    step : str
+        Its name among them.
+    variables : tuple of str
+        Numbers of the region that it needs, or that their intervals do.
     """
 
-    claim: str
+    lines: Any
     step: str
-    plain: str
-    relation: Callable[..., tuple[Sequence[Any], Any]]
-    instance: bool = False
-    whole: bool = False
-    stated: bool = False
-    lines: Any = None
+    variables: tuple[str, ...]
+
+    @property
+    def claim(self) -> str:
+        """Id of the statement."""
+        return self.lines.claim
 
     @property
     def name(self) -> str:
-        """The statement's id and the step's name."""
+        """The statement's id and the line's name."""
         return f"{self.claim}.{self.step}"
 
     @property
-    def variables(self) -> list[str]:
-        """Names of the real variables."""
-        parameters = inspect.signature(self.relation).parameters.values()
-        return [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
+    def family(self) -> bool:
+        """Whether it is what the statement says of a family of examples, no line of its proof."""
+        return self.lines.family
 
     @property
-    def constants(self) -> dict[str, Fraction]:
-        """Constants of the statement that it depends on, with the statement's values."""
-        parameters = inspect.signature(self.relation).parameters.values()
-        return {
-            each.name: Fraction(each.default)
-            for each in parameters
-            if each.kind is each.KEYWORD_ONLY
-        }
+    def stated(self) -> bool:
+        """Whether it is part of what the statement says, which is refuted where it is."""
+        return not self.family and self.step not in self.lines.steps
+
+    @property
+    def constants(self) -> Mapping[str, Fraction]:
+        """Constants of the statement that it may depend on, with the statement's values."""
+        return self.lines.constants
 
     @property
     def file(self) -> str:
         """The name of a file for the question in SMT-LIB."""
         step = re.sub(r"\W+", "_", self.step).strip("_")
-        return f"{self.claim}.{step}.smt2"
+        return f"{self.claim}.{step}.{digest(self.smtlib())[:8]}.smt2"
+
+    def relation(self, *values: Any, **constants: Any) -> tuple[list[Any], Any]:
+        """Return what is given and what follows, of terms or numbers for the variables."""
+        own = dict(zip(self.variables, values, strict=True))
+        left, sign, right = self.lines.at({**self.lines.symbols, **own}, **constants)[self.step]
+        of_region = {
+            name: Fraction(value)
+            for name, value in {**self.constants, **constants}.items()
+            if name in self.lines.region.constants
+        }
+        given = list(self.lines.region.given(own, **of_region))
+        return given, left == right if sign == "=" else left <= right
 
     def smtlib(self, **constants: Fraction | int) -> str:
-        """Return the question in SMT-LIB: "unsat" is the answer that proves the step."""
+        """Return the question in SMT-LIB: "unsat" is the answer that proves the line."""
         for name in constants:
             if name not in self.constants:
                 raise ValueError(unknown("no constant", name, self.constants, of=f"of {self.name}"))
         given, then = self.relation(*map(Term, self.variables), **constants)
-        return script(self.variables, given, then, f"{self.name}\n{self.plain}")
+        about = f": {self.lines.says}" if self.lines.says else ""
+        return script(self.variables, given, then, f"{self.name}\n{self.step}{about}")
 
     def hypotheses(self, **constants: Fraction | int) -> str:
         """Return the question whether what is given can be: "sat" is the answer that says so."""
@@ -107,28 +105,13 @@ class Certificate:
 _CERTIFICATES: dict[str, Certificate] = {}
 
 
-def certificate(
-    claim: str,
-    plain: str,
-    *,
-    instance: bool = False,
-    whole: bool = False,
-    stated: bool = False,
-    lines: Any = None,
-) -> Callable[[Callable[..., Any]], Certificate]:
-    """Register a function of variables and constants as a step of a claim's proof."""
-
-    def register(relation):
-        item = Certificate(
-            claim, relation.__name__, plain, relation, instance, whole, stated, lines
-        )
-        # A file of one's own may be run again, a package is imported once.
-        if item.name in _CERTIFICATES and "." in relation.__module__:
-            raise ValueError(f"{item.name} is made twice")
-        _CERTIFICATES[item.name] = item
-        return item
-
-    return register
+def register(item: Certificate) -> Certificate:
+    """Add a certificate to those that there are."""
+    # A file of one's own may be run again, a package is imported once.
+    if item.name in _CERTIFICATES and "." in item.lines.function.__module__:
+        raise ValueError(f"{item.name} is made twice")
+    _CERTIFICATES[item.name] = item
+    return item
 
 
 def certificates(within: Iterable[str] = ()) -> Mapping[str, Certificate]:
@@ -144,7 +127,7 @@ def lines_of(claim: str) -> dict[str, Line]:
     for item in certificates([paper_of(claim)]).values():
         if item.claim == claim:
             found[item.step] = {"sha256": digest(item.smtlib())}
-            if item.instance:
+            if item.family:
                 found[item.step]["family"] = True
     return found
 

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from linrep._lib.suggest import unknown
-from linrep.claims.certificates import certificate
+from linrep.claims.certificates import Certificate
+from linrep.claims.certificates import register as register_line
 from linrep.claims.claim import Budget, Claim, Hypothesis, register
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import HOLDS, PROVED
@@ -501,37 +502,21 @@ class Lines:
         title = deciding[0] if len(deciding) == 1 else f"{deciding[0]} to {deciding[-1]}"
         return Cases(cases, name=title, asked=asked, strength=PROVED if asked else "")
 
+    @property
+    def symbols(self) -> dict[str, Term]:
+        """The region's numbers as terms."""
+        return {name: Term(name) for name in self.region.ends}
+
+    @property
+    def says(self) -> str:
+        """What the lines are about, in a line."""
+        return " ".join((self.function.__doc__ or "").split())
+
     def _certificate(self, name):
-        symbols = {each: Term(each) for each in self.region.ends}
-        line = self.at(symbols)[name]
+        line = self.at(self.symbols)[name]
         text = " ".join(each.text for each in line[::2] if isinstance(each, Term))
-        names = self.region.needed({each for each in symbols if re.search(rf"\b{each}\b", text)})
-
-        def question(*terms, **constants):
-            values = {**symbols, **dict(zip(names, terms, strict=True))}
-            left, sign, right = self.at(values, **constants)[name]
-            known = {
-                key: Fraction(constants[key]) for key in self.region.constants if key in constants
-            }
-            given = self.region.given({each: values[each] for each in names}, **known)
-            return list(given), left == right if sign == "=" else left <= right
-
-        constants = [
-            inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=value)
-            for each, value in self.constants.items()
-        ]
-        question.__signature__ = inspect.Signature([*map(_positional, names), *constants])  # type: ignore[attr-defined]
-        question.__name__, question.__module__ = name, self.function.__module__
-        stated = name not in self.steps and not self.family
-        return certificate(
-            self.claim, _said(self.function, name), instance=self.family, stated=stated, lines=self
-        )(question)
-
-
-def _said(function, name):
-    """Return what a line says beside its name, in a line."""
-    about = " ".join((function.__doc__ or "").split())
-    return f"{name}: {about}" if about else name
+        used = {each for each in self.region.ends if re.search(rf"\b{each}\b", text)}
+        return register_line(Certificate(self, name, tuple(self.region.needed(used))))
 
 
 def _as_case(line):

@@ -103,13 +103,13 @@ def ask_solvers(mutant: Mutant) -> str:
         for item in certificates([paper_of(mutant.claim)]).values()
         if item.claim == mutant.claim and mutant.constant in item.constants
     ]
-    speaking = [item for item in having if item.instance or item.stated]
+    speaking = [item for item in having if item.family or item.stated]
     if not speaking or not solvers.are_installed():
         return ""
     changed = {mutant.constant: Fraction(mutant.value)}
     if any(_is_answer(COUNTEREXAMPLE, item.smtlib(**changed)) for item in speaking):
         return REFUTED
-    lines = [item for item in having if not item.instance]
+    lines = [item for item in having if not item.family]
     proved = all(
         _is_answer(PROVED, item.smtlib(**changed))
         and _is_answer(POSSIBLE, item.hypotheses(**changed))

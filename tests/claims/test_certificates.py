@@ -9,7 +9,7 @@ import pytest
 
 from linrep._lib.papers import Paper, paper_of, papers
 from linrep.claims import claims, ledger
-from linrep.claims.certificates import POSSIBLE, certificate, certificates, digest, select
+from linrep.claims.certificates import POSSIBLE, certificates, digest, register, select
 from linrep.claims.pages import pages
 from linrep.claims.record import PROVED, REFUTED
 from linrep.claims.solvers import SOLVERS, UNKNOWN, ask
@@ -30,7 +30,7 @@ def test_the_ledgers_have_the_questions_and_their_answers():
             wrong.append(f"{name}: {given}")
         elif not line.get("possible"):
             wrong.append(f"{name}: what is given is not shown to be possible")
-        elif line.get("family", False) != item.instance:
+        elif line.get("family", False) != item.family:
             wrong.append(f"{name}: whether it is of a family of examples")
     assert not wrong
     there = {f"{id}.{name}" for id, each in known.items() for name in each.lines}
@@ -121,17 +121,10 @@ def test_a_solver_that_takes_too_long_is_ended():
 def test_names_and_constants_that_there_are_not_are_named():
     with complaint(ValueError, "loss", "rate"):
         certificates()["flute.eq19.end_of_proof"].smtlib(rate=1)
+    again = certificates()["flute.eq28.corrected.(29)"]
     with complaint(ValueError, "twice"):
-        certificate("flute.eq28.corrected", "again")(certificates_named("(29)"))
+        register(again)
     assert {item.claim for item in select(["pflmf.*"]).values()} < set(claims(["pflmf"]))
-
-
-def certificates_named(name):
-    def relation(x):
-        return [], x <= 1
-
-    relation.__name__ = name
-    return relation
 
 
 def test_a_claim_is_checked_by_those_who_prove_its_lines():
