@@ -139,9 +139,7 @@ def test_a_claim_is_checked_by_those_who_prove_its_lines():
 def paper(tmp_path, monkeypatch):
     """Return FLUTE as a paper whose ledger is in another folder."""
     home = tmp_path / "flute"
-    home.mkdir()
-    for path in (papers()["flute"].ledger, papers()["flute"].ledger.with_suffix(".parquet")):
-        shutil.copy(path, home)
+    shutil.copytree(papers()["flute"].folder, home, ignore=shutil.ignore_patterns("__pycache__"))
     paper = Paper("flute", "linrep.papers.flute", home)
     monkeypatch.setattr("linrep._lib.papers._found", lambda: ({"flute": paper}, {}))
     return paper

@@ -3,6 +3,7 @@
 import numpy as np
 
 from linrep.claims import ledger
+from linrep.claims.pages import pages
 from linrep.problems import SharedRepresentation
 from tests.papers.hypotheses import accept_and_refuse, assuming
 
@@ -28,6 +29,7 @@ def test_assumption_2_speaks_of_the_participants():
 
 
 def test_the_ledger_names_them():
-    page = ledger.pages(ASSUMING, ledger.recorded())["ledger/fedrep.md"]
+    entries = ledger.recorded()
+    page = pages({name: entries[name] for name in ASSUMING})["ledger/fedrep.md"]
     section = page.split("\n## `fedrep.lemma4`")[1].split("\n## ")[0]
     assert all(f"Assumption {number} (" in section for number in (1, 2, 3))
