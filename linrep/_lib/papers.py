@@ -80,7 +80,8 @@ def files(name: str, within: Iterable[str] = ()) -> list[Path]:
 
 def owners(path: Path) -> set[str]:
     """Return the papers that a file is of, none of one elsewhere."""
-    return {name for name, item in papers().items() if path.is_relative_to(item.folder)}
+    place = path.resolve()
+    return {name for name, item in papers().items() if place.is_relative_to(item.folder.resolve())}
 
 
 @cache

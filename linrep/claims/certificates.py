@@ -127,14 +127,16 @@ def lines_of(claim: str) -> dict[str, Line]:
     for item in certificates([paper_of(claim)]).values():
         if item.claim == claim:
             found[item.step] = {"sha256": digest(item.smtlib())}
-            if item.family:
-                found[item.step]["family"] = True
+            for name in ("family", "whole"):
+                if getattr(item.lines, name):
+                    found[item.step][name] = True
     return found
 
 
 def digest(text: str) -> str:
-    """Return the SHA-256 of a question, by which answers to it are known."""
-    return sha256(text.encode()).hexdigest()
+    """Return the SHA-256 of a question without its remarks, by which answers to it are known."""
+    asked = [line for line in text.splitlines() if not line.startswith(";")]
+    return sha256("\n".join(asked).encode()).hexdigest()
 
 
 def select(patterns: Iterable[str] = ()) -> dict[str, Certificate]:

@@ -293,6 +293,12 @@ class Claim:
             ]
         return measured
 
+    @property
+    def values(self) -> dict[str, Any]:
+        """The constants of this version of the statement."""
+        parameters = list(inspect.signature(self.check).parameters.values())[2:]
+        return {each.name: self.constants.get(each.name, each.default) for each in parameters}
+
     def value_of(self, name: str) -> Any:
         """Return the value of a constant in this version of the statement.
 
@@ -596,7 +602,7 @@ def select(known: Mapping[str, Item], patterns: Iterable[str]) -> list[Item]:
 
     Parameters
     ----------
-    known : mapping of str to Claim, or to Stated
+    known : mapping of str to Claim, or to Record
     patterns : iterable of str
         Ids, with ``*`` and ``?`` as in file names.
 

@@ -13,6 +13,9 @@ from linrep.claims.record import Record
 
 def earned(found: Record, folder: Path | None) -> Record:
     """Return a record with the strength that its grounds give it, and what is missing."""
+    if found.stated and found.stated != found.statement():
+        changed = "the statement has changed since: linrep verify --record looks at it again"
+        return replace(found, strength="", claimed="", missing=changed)
     if any(each.asked for each in found.parts):
         found = by_solvers(found, {name for names in found.proved_by.values() for name in names})
     if not any(each.claimed != each.strength for each in (found, *found.parts)):
@@ -28,14 +31,20 @@ def earned(found: Record, folder: Path | None) -> Record:
 
 
 def by_solvers(found: Record, proved: Collection[str]) -> Record:
-    """Return a result with the parts certified whose lines solvers prove."""
+    """Return a record with the parts certified whose lines solvers prove.
 
-    def certified(part):
-        proves = part.asked and part.verdict == HOLDS and set(part.asked) <= set(proved)
+    The statement is certified by parts whose lines are the statement itself, and no more than
+    derived by others.
+    """
+
+    def certified(part, which):
+        proves = part.asked and part.verdict == HOLDS and which >= set(part.asked)
         return replace(part, strength=CERTIFIED, claimed=CERTIFIED) if proves else part
 
-    parts = tuple(map(certified, found.parts))
-    return replace(found, parts=parts, **strengths_of_parts(parts, found.verdict))
+    whole = {name for name in proved if name in found.lines and found.lines[name].get("whole")}
+    deciding = [certified(part, whole) for part in found.parts]
+    parts = tuple(certified(part, set(proved)) for part in found.parts)
+    return replace(found, parts=parts, **strengths_of_parts(deciding, found.verdict))
 
 
 def _missing(found: Evidence, why: str) -> str:

@@ -107,7 +107,10 @@ def measured(
 
 def _measurement(cases, tolerance, options):
     exact = all(isinstance(side, Fraction | int) for each, _ in cases for side in each[::2])
-    equations = all(each.sign == "=" for each, _ in cases)
+    signs = {each.sign for each, _ in cases}
+    if len(signs) > 1:
+        raise ValueError(f"{options['name']!r} has equations and inequalities: name them apart")
+    equations = signs == {"="}
     if equations and not exact:
         return Identity([(relative(*each[::2]), at) for each, at in cases], tolerance, **options)
     if equations:
@@ -254,7 +257,7 @@ class Arrays:
 
             def sides(name=name, **arrays):
                 relation = _by_name(relations(**arrays)).get(name)
-                return relation and tuple(map(float, relation[::2]))
+                return relation and _searched(relation)
 
             title = f"searched {name}".strip()
             parts[title] = search_instances(
@@ -262,6 +265,12 @@ class Arrays:
                 **{"name": title, "guard": ROUNDING, **options},
             )  # fmt: skip
         return parts
+
+
+def _searched(relation):
+    """Return both sides as numbers; of an equation the larger one first."""
+    left, right = map(float, relation[::2])
+    return (left, right) if relation.sign == "<=" else (max(left, right), min(left, right))
 
 
 def _random(rng, shape):
@@ -366,20 +375,27 @@ class Region:
                 yield value < high.end if isinstance(high, Open) else value <= high
 
     def points(self, **constants: Any) -> Iterator[dict[str, Any]]:
-        """Yield corners and middles in fractions, up to a thousandth of an open or infinite end.
+        """Yield corners and what is between in fractions, up to a thousandth of an open end.
 
-        Roots are rounded to floats.
+        Intervals without a number are left out, and roots are rounded to floats.
 
         Parameters
         ----------
         **constants
         """
-        shares = (Fraction(0), Fraction(1, 2), Fraction(1))
-        for chosen in product(shares, repeat=len(self.ends)):
+        free = [name for name, end in self.ends.items() if not isinstance(end, Root)]
+        parts = {1: 64, 2: 16, 3: 6, 4: 4}.get(len(free), 2)
+        shares = [Fraction(place, parts) for place in range(parts + 1)]
+        for chosen in product(shares, repeat=len(free)):
+            share = dict(zip(free, chosen, strict=True))
             values: dict[str, Any] = {}
-            for name, share in zip(self.ends, chosen, strict=True):
-                values[name] = _inside(self.between(name, values, **constants), share)
-            yield values
+            for name in self.ends:
+                value = _inside(self.between(name, values, **constants), share.get(name))
+                if value is None:
+                    break
+                values[name] = value
+            else:
+                yield values
 
     def needed(self, names: Iterable[str]) -> list[str]:
         """Return the numbers that these are, or that their intervals depend on.
@@ -396,7 +412,7 @@ class Region:
 
 
 def _inside(ends, share):
-    """Return a number so far from one end of an interval to the other."""
+    """Return a number so far from one end of an interval to the other, None where there is none."""
     if isinstance(ends, Root):
         return float(ends.square) ** 0.5
     near = Fraction(1, 1000)
@@ -406,6 +422,8 @@ def _inside(ends, share):
     if high is None or isinstance(high, Open):
         share = min(share, 1 - near)
     start, end = (getattr(each, "end", each) for each in ends)
+    if None not in (start, end) and (start > end or (start == end and Open in map(type, ends))):
+        return None
     if start is None:
         return (1 - 2 * share) / (share * (share - 1)) if end is None else end + 1 - 1 / share
     value = start + share * (end - start) if end is not None else start - 1 + 1 / (1 - share)
@@ -423,7 +441,11 @@ class Lines:
     function : callable
         ``function(*variables, **constants)`` returns relations by name.
     steps : tuple of str
-        Those that only serve the proof: that one of them is false refutes nothing.
+        Those that only serve the proof: that one of them is false refutes nothing. True for all.
+    whole : bool
+        Whether they are the statement itself, which is certified where solvers prove them.
+    suffice : bool
+        Whether the derivation leads from them to the statement, whatever the constants are.
     family : bool
         Whether the lines are what the statement says of a family of examples: they refute it where
         they are false, and prove nothing.
@@ -438,12 +460,15 @@ class Lines:
         claim: str,
         region: Region,
         function: Callable[..., Any],
-        steps: Iterable[str] = (),
+        steps: Iterable[str] | bool = (),
         family: bool = False,
+        whole: bool = False,
+        suffice: bool = False,
         given: Mapping[str, Any] = MappingProxyType({}),
         asked: bool = True,
     ):
-        self.claim, self.region, self.function, self.family = claim, region, function, family
+        self.claim, self.region, self.function = claim, region, function
+        self.family, self.whole, self.suffice = family, whole, suffice or whole
         parameters = inspect.signature(function).parameters
         own = {
             name: each.default
@@ -461,7 +486,7 @@ class Lines:
         }
         of_region = {name: self.constants[name] for name in region.constants}
         self.names = tuple(self.at(next(region.points(**of_region))))
-        self.steps = tuple(steps)
+        self.steps = self.names if steps is True else tuple(steps or ())
         for name in self.steps:
             if name not in self.names:
                 raise ValueError(unknown("no line", name, self.names))
@@ -525,12 +550,18 @@ def _as_case(line):
     if sign == "=":
         left, right = abs(left - right), Fraction(0)
     if isinstance(left, float) or isinstance(right, float):  # with a root
-        return left, right + ROUNDING * max(abs(right), 1.0)
+        return left, right + ROUNDING * max(map(abs, line[::2]))
     return Fraction(left), Fraction(right)
 
 
 def lines(
-    claim: str, region: Region, *, steps: Iterable[str] = (), family: bool = False
+    claim: str,
+    region: Region,
+    *,
+    steps: Iterable[str] | bool = (),
+    family: bool = False,
+    whole: bool = False,
+    suffice: bool = False,
 ) -> Callable[[Callable[..., Any]], Lines]:
     """Make lines of a claim's proof out of a function of some of a region's numbers.
 
@@ -539,7 +570,7 @@ def lines(
     claim : str
         Id of the statement.
     region : Region
-    steps, family : optional
+    steps, family, whole, suffice : optional
         As in :class:`Lines`.
 
     Examples
@@ -551,7 +582,7 @@ def lines(
     >>> bernoulli.measure().decide(0.0).verdict
     'holds'
     """
-    return lambda function: Lines(claim, region, function, steps, family)
+    return lambda function: Lines(claim, region, function, steps, family, whole, suffice)
 
 
 # Statements.
@@ -595,7 +626,7 @@ class Law(Claim):
     def attained(
         self, where: str, of: str = "", **shapes: str
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Add where both sides of a relation are equal.
+        """Add where both sides of a relation are equal; with other constants, what it says there.
 
         Parameters
         ----------
@@ -613,8 +644,11 @@ class Law(Claim):
 
             def part(budget, rng, **constants):
                 drawn = (arguments(**arrays.draw(rng)) for _ in range(budget(50, 1000)))
+                own = {**_defaults(self.relation), **constants} == _defaults(self.relation)
                 held = (_by_name(self.relation(**each, **constants))[of] for each in drawn)
-                found = ((f"equality: {where}", equal(*each[::2])) for each in held)
+                found = (
+                    (f"equality: {where}", equal(*each[::2]) if own else each) for each in held
+                )
                 return measured(found, strength=PROVED).values()
 
             self.also(part)
@@ -636,7 +670,7 @@ class Law(Claim):
         latex = more.pop("latex", None) or printed(self.template, constants)
         if self.versions:
             asked = more.get("expected", HOLDS) == HOLDS
-            own = Lines(id, self.over, self.relation, given=constants, asked=asked)
+            own = Lines(id, self.over, self.relation, whole=True, given=constants, asked=asked)
             self.versions.append(own)
         return super().corrected(
             id, plain=plain, negative_control=negative_control, latex=latex, **more
@@ -693,7 +727,7 @@ def law(
         if isinstance(over, Region):
             constants = {**over.constants, **constants}
             asked = more.get("expected", HOLDS) == HOLDS
-            versions = [Lines(id, over, relation, asked=asked)]
+            versions = [Lines(id, over, relation, whole=True, asked=asked)]
         else:
             versions = []
 
@@ -754,6 +788,12 @@ def _positional(name):
     return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
+def _near(value):
+    """Return a fraction of a small denominator that a number is, up to rounding, or it itself."""
+    near = value.limit_denominator(1000)
+    return near if abs(near - value) <= Fraction(1, 10**12) * abs(value) else float(value)
+
+
 def printed(template: str, constants: Mapping[str, Any]) -> str:
     r"""Return LaTeX with constants in the places of <name>, ^<name> and <1/name>, but for 1.
 
@@ -773,11 +813,13 @@ def printed(template: str, constants: Mapping[str, Any]) -> str:
         power, inverse, name = found.groups()
         if name not in constants:
             raise ValueError(unknown("the statement has no constant", name, constants))
-        value = Fraction(constants[name]).limit_denominator(10**6)
-        value = 1 / value if inverse else value
-        if value == 1:
+        value = _near(1 / Fraction(constants[name]) if inverse else Fraction(constants[name]))
+        follows = template[found.end() :].lstrip()
+        if value == 1 and (power or re.match(r"[A-Za-z\\(|]", follows)):
             return ""
         size = abs(value)
+        if isinstance(value, float):
+            return f"^{{{value:.4g}}}" if power else f"{value:.4g}"
         shown = (
             str(size)
             if size.denominator == 1

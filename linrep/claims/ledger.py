@@ -18,7 +18,7 @@ from linrep._lib.papers import papers as known_papers
 from linrep.claims import proofs
 from linrep.claims.certificates import lines_of
 from linrep.claims.claim import BUDGETS, Claim, claims
-from linrep.claims.evidence import ERROR, HOLDS, UNCHECKED, UNDECIDED
+from linrep.claims.evidence import ERROR, HOLDS, UNCHECKED, UNDECIDED, Evidence
 from linrep.claims.grounds import earned
 from linrep.claims.quantities import VALUE
 from linrep.claims.record import Line, Moved, Record
@@ -46,8 +46,9 @@ _RELATIVE, _ABSOLUTE = 1e-10, 1e-12
 
 
 def _read(content):
-    if content["version"] != VERSION:
-        raise ValueError(f"its numbers are those of version {content['version']}, not {VERSION}")
+    version = content["version"] if isinstance(content, dict) else 1
+    if version != VERSION:
+        raise ValueError(f"its numbers are those of version {version}, not {VERSION}")
     found = {each.id: each for each in map(Record.from_json, content["claims"])}
     for each in found.values():
         if each.verdict != UNCHECKED and each.budget not in BUDGETS:
@@ -151,7 +152,7 @@ def known(papers: Iterable[str] = ()) -> dict[str, Record]:
     return found
 
 
-def recorded(path: Path | None = None) -> dict[str, Record]:
+def recorded(path: Path | None = None, folder: Path | None = None) -> dict[str, Record]:
     """Return the claims that have a recorded verdict, by id.
 
     Parameters
@@ -159,6 +160,8 @@ def recorded(path: Path | None = None) -> dict[str, Record]:
     path : path, optional
         A ledger, by default those of all papers; one of a package that is damaged is left out,
         which a warning says.
+    folder : path, optional
+        Of a file of claims, beside which is the page of its proofs.
 
     Raises
     ------
@@ -169,7 +172,8 @@ def recorded(path: Path | None = None) -> dict[str, Record]:
         there = [name for name, paper in known_papers().items() if records.is_there(paper.ledger)]
         found = known(there) if there else {}
     else:
-        found = {id: earned(each, path.parent) for id, each in _KIND.known(path, {}).items()}
+        beside = folder or path.parent
+        found = {id: earned(each, beside) for id, each in _KIND.known(path, {}).items()}
     return {id: each for id, each in found.items() if each.verdict != UNCHECKED}
 
 
@@ -260,18 +264,28 @@ def differing(result: Record, entry: Record | None) -> list[str]:
         return list(_unlike(measured(result), before)) if before else []
     if result.budget != entry.budget:
         return []
-    known = {part.name: part for part in entry.parts if part.interval is not None}
+    before = _named(entry)
     return [
-        f"{part.name}: {show(part.measured)}, recorded {_ends(known[part.name])}"
-        for part in result.parts
-        if part.name in known and _are_apart(part, known[part.name])
+        f"{name}: {show(part.measured)}, recorded {_ends(before[name])}"
+        for name, part in _named(result).items()
+        if name in before and before[name].interval and _are_apart(part, before[name])
     ]
+
+
+def _named(item):
+    """Return the parts of a record by name, those of one name numbered."""
+    found: dict[str, Evidence] = {}
+    for part in item.parts:
+        same = sum(name.partition(" #")[0] == part.name for name in found)
+        found[f"{part.name} #{same + 1}" if same else part.name] = part
+    return found
 
 
 def measured(item: Record) -> dict[str, float | None]:
     """Return what was measured in each part, None for what is not finite."""
     return {
-        part.name: part.measured if math.isfinite(part.measured) else None for part in item.parts
+        name: part.measured if math.isfinite(part.measured) else None
+        for name, part in _named(item).items()
     }
 
 
@@ -362,9 +376,20 @@ def _as_of_code(found, known, before):
         id: replace(
             found.get(id, Record.of(claim)).with_texts(claim),
             lines=lines_now(id, before.get(id)),
-            sensitivity=before[id].sensitivity if id in before else {},
+            sensitivity=_of_constants(claim, before.get(id)),
         )
         for id, claim in known.items()
+    }
+
+
+def _of_constants(claim, last):
+    """Return what became of versions of the constants that a claim has now."""
+    moved = last.sensitivity if last else {}
+    values = {name: str(value) for name, value in claim.values.items()}
+    return {
+        name: of
+        for name, of in moved.items()
+        if name in claim.stronger and of["value"] == values[name]
     }
 
 
@@ -372,9 +397,13 @@ def lines_now(claim: str, last: Record | None) -> dict[str, Line]:
     """Return lines of a claim's proof with the answers that are recorded of the same questions."""
     before = last.lines if last else {}
     return {
-        name: before[name] if name in before and before[name]["sha256"] == line["sha256"] else line
+        name: {**before[name], **line} if _is_asked(line, before.get(name)) else line
         for name, line in lines_of(claim).items()
     }
+
+
+def _is_asked(line, before):
+    return before is not None and before["sha256"] == line["sha256"]
 
 
 def of_code(claim: Claim) -> Record:
@@ -459,7 +488,8 @@ def _change(paper, change):
         records.forget()
         check(path)
         before = _KIND.known(path, {})
-        entries = change(_as_of_code(before, there, before))
+        gone = {id: entry for id, entry in before.items() if id not in there}
+        entries = {**change(_as_of_code(before, there, before)), **gone}
         if list(entries.items()) != list(before.items()):
             _write(path, entries, _pictures_beside(path))
 

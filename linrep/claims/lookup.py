@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
+from linrep._lib.papers import papers
 from linrep._lib.validation import choice
 from linrep.claims import ledger
-from linrep.claims.claim import paper_of, unknown
+from linrep.claims.claim import claims, paper_of, unknown
 from linrep.claims.counts import KINDS, counts, heads
 from linrep.claims.evidence import HOLDS, STRENGTHS, VERDICTS, tally
 from linrep.claims.findings import SEVERITIES
@@ -243,9 +244,12 @@ def statement(id: str) -> Record:
         If there is none of this id.
     """
     known = ledger.known([paper_of(id)])
-    if id not in known:
+    if id in known:
+        return known[id]
+    unrecorded = claims([paper_of(id)]) if paper_of(id) in papers() else {}
+    if id not in unrecorded:
         raise ValueError(unknown(id, ledger.known()))
-    return known[id]
+    return ledger.of_code(unrecorded[id])
 
 
 #: All statements.

@@ -95,27 +95,29 @@ def try_mutant(mutant: Mutant, budget: str = "quick", seed: int = 0) -> str:
 def ask_solvers(mutant: Mutant) -> str:
     """Return what solvers say of a version: "refuted", "true as well", or "" for neither.
 
-    A false step of a proof refutes nothing; what is to be true has to be proved in all lines that
-    have the constant, of which at least one is part of the statement.
+    Lines count whose question has the constant. A false step of a proof refutes nothing, and only
+    lines that suffice prove a version.
     """
+    if not solvers.are_installed():
+        return ""
+    changed = {mutant.constant: Fraction(mutant.value)}
     having = [
         item
         for item in certificates([paper_of(mutant.claim)]).values()
-        if item.claim == mutant.claim and mutant.constant in item.constants
+        if item.claim == mutant.claim
+        and mutant.constant in item.constants
+        and item.smtlib(**changed) != item.smtlib()
     ]
     speaking = [item for item in having if item.family or item.stated]
-    if not speaking or not solvers.are_installed():
-        return ""
-    changed = {mutant.constant: Fraction(mutant.value)}
     if any(_is_answer(COUNTEREXAMPLE, item.smtlib(**changed)) for item in speaking):
         return REFUTED
-    lines = [item for item in having if not item.family]
+    enough = [item for item in having if item.stated and item.lines.suffice]
     proved = all(
         _is_answer(PROVED, item.smtlib(**changed))
         and _is_answer(POSSIBLE, item.hypotheses(**changed))
-        for item in lines
+        for item in enough
     )
-    return TRUE if proved and any(item.stated for item in lines) else ""
+    return TRUE if enough and proved else ""
 
 
 def _is_answer(answer, question):

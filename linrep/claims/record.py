@@ -8,6 +8,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
 from html import escape
 from io import BytesIO
 from pathlib import Path
@@ -62,6 +63,7 @@ class Line(TypedDict):
 
     sha256: str
     family: NotRequired[bool]
+    whole: NotRequired[bool]
     possible: NotRequired[bool]
     answers: NotRequired[Mapping[str, str]]
 
@@ -96,6 +98,8 @@ class Plain(Part, total=False):
     changes: list[str]
     corrects: str
     own: bool
+    constants: Mapping[str, str]
+    stated: str
     derivation: str
     budget: str
     seed: int
@@ -117,9 +121,14 @@ class Plain(Part, total=False):
     sensitivity: Mapping[str, Moved]
 
 
-_TEXTS = ("id", "place", "plain", "latex", "hypotheses", "changes", "corrects", "own")
-_ORDER = [name for name in [*_TEXTS, "derivation", *Plain.__annotations__] if name != "name"]
-_ORDER = list(dict.fromkeys(_ORDER))
+_TEXTS = (
+    "id", "place", "plain", "latex", "hypotheses", "changes", "corrects", "own", "constants",
+)  # fmt: skip
+_ORDER = [
+    name
+    for name in dict.fromkeys([*_TEXTS, "stated", "derivation", *Plain.__annotations__])
+    if name != "name"
+]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -131,6 +140,10 @@ class Record(Evidence):
     id, place, plain, latex, corrects : str
     own : bool
         As of a claim.
+    constants : mapping of str to str
+        Constants, exponents and signs of the statement.
+    stated : str
+        SHA-256 of the statement that the verdict was found for, see :meth:`statement`.
     hypotheses : tuple of str
         What each says, and what the paper has where that differs.
     changes : tuple of str
@@ -163,7 +176,7 @@ class Record(Evidence):
     lines : mapping of str to mapping
         Of lines of its proof that solvers are asked: the SHA-256 of the question (``sha256``),
         ``answers`` by solver and version, whether what is given is ``possible``, and whether it is
-        a ``family`` of examples and no line of the proof.
+        a ``family`` of examples and no line of the proof, or of the statement itself (``whole``).
     quick : mapping of str to float or None
         What a run with the quick budget and the same seed has measured, by part.
     sensitivity : mapping of str to mapping
@@ -192,6 +205,8 @@ class Record(Evidence):
     changes: tuple[str, ...] = ()
     corrects: str = ""
     own: bool = False
+    constants: Mapping[str, str] = field(default_factory=dict)
+    stated: str = ""
     budget: str = ""
     seed: int = 0
     mode: str = "native"
@@ -225,7 +240,9 @@ class Record(Evidence):
             id=claim.id, place=claim.place, plain=claim.plain, latex=claim.latex,
             hypotheses=tuple(map(str, claim.hypotheses)),
             changes=tuple(f"{each.name} {each.change}" for each in claim.hypotheses if each.change),
-            corrects=claim.corrects, own=claim.own, **{"expected": claim.expected, **known},
+            corrects=claim.corrects, own=claim.own,
+            constants={name: _said(value) for name, value in claim.values.items()},
+            **{"expected": claim.expected, **known},
         )  # fmt: skip
 
     def with_texts(self, claim: Claim) -> Self:
@@ -237,6 +254,11 @@ class Record(Evidence):
         """
         now = type(self).of(claim)
         return replace(self, **{name: getattr(now, name) for name in _TEXTS})
+
+    def statement(self) -> str:
+        """Return the SHA-256 of what is stated: the formula, its constants, the hypotheses."""
+        said = [self.latex, *self.hypotheses, *map(str, self.constants.items())]
+        return sha256("\n".join(said).encode()).hexdigest()
 
     @property
     def claim(self) -> Claim:
@@ -604,6 +626,11 @@ def of_claim(
     found = known[claim.id].with_texts(claim) if claim.id in known else Record.of(claim)
     corrected = tuple(map(Record.of, corrections(claim.id)))
     return replace(found, corrected=corrected, book=book, file=file)
+
+
+def _said(value):
+    """Return a constant as text: a function by its name."""
+    return getattr(value, "__qualname__", str(value))
 
 
 def failing_parts(verdicts: Iterable[str]) -> str:

@@ -379,13 +379,14 @@ def _read(item, budget, seed, row, *, mode, stored, level=LEVEL):
         control = judge(read(json.loads(control)), level).verdict
     folder, of_paper = folder_of(item.id, item.check)
     result = replace(
-        of_code(item) if of_paper else of_claim(item, {}, None, None),
+        of_code(item) if of_paper else of_claim(item, {}, None, inspect.getsourcefile(item.check)),
         **{each.name: getattr(decided, each.name) for each in fields(decided)},
         seed=seed,
         budget=budget,
         seconds=round(float(row.get("cpu_seconds", row["seconds"])), 2),
         mode=mode,
         versions=_libraries(str(row["versions"])),
+        stated=(of_code(item) if of_paper else Record.of(item)).statement(),
         stored=stored,
         control=control if isinstance(control, str) else None,
         readings=decided.readings,

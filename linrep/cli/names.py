@@ -132,13 +132,19 @@ def read_ledger(file, path, made=False):
         raise BadInput("--ledger is for claims of your own: name their file, too")
     from linrep.claims import ledger as book
 
+    if path is not None and path.suffix != ".json":
+        raise BadInput(f"--ledger must name a file that ends with .json, got {path}")
+    if path is not None and known_papers.owners(path):
+        raise BadInput(
+            f"--ledger is for claims of your own, and {path} is in the folder of a paper"
+        )
     if path is not None and not made and not path.is_file():
         raise ValueError(
             f"--ledger: no such file: {path}; linrep verify {file} --ledger {path} --record "
             "makes it"
         )
     if file:
-        return book.recorded(path) if path else {}
+        return book.recorded(path, Path(file).resolve().parent) if path else {}
     return book.recorded()
 
 
@@ -170,6 +176,7 @@ def choose(names, *, texts=False, papers=()):
     from linrep.claims.claim import claims as loaded
     from linrep.claims.claim import load_file, select
     from linrep.claims.ledger import known as on_record
+    from linrep.claims.ledger import of_code
 
     with bad_input(ValueError, TypeError, OSError):
         if file:
@@ -180,7 +187,8 @@ def choose(names, *, texts=False, papers=()):
                 return select(on_record(papers), patterns), file
         with loading("the checks"):
             known = loaded(papers)
-        return select(known, patterns), file
+        chosen = select(known, patterns)
+        return [of_code(item) for item in chosen] if texts else chosen, file
 
 
 def _stated():

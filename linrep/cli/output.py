@@ -22,6 +22,14 @@ def check_output(option, path):
         raise BadInput(f"{option}: {path} cannot be written")
 
 
+def refuse_same(paths):
+    """Raise BadInput where two options name one file."""
+    seen: dict[str, str] = {}
+    for option, path in paths.items():
+        if path is not None and (other := seen.setdefault(str(path.resolve()), option)) != option:
+            raise BadInput(f"{other} and {option} must differ, both are {str(path)!r}")
+
+
 def is_device(path):
     """Tell whether a path is that of a device, such as /dev/stdout."""
     return path.is_absolute() and path.is_relative_to("/dev")

@@ -11,7 +11,7 @@ from linrep._lib import scripts
 from linrep.cli import completion
 from linrep.cli.group import FILE, main
 from linrep.cli.names import STORE, check_store, choose, read_ledger, read_patterns, runs_options
-from linrep.cli.output import check_output, is_device, write_file
+from linrep.cli.output import check_output, is_device, refuse_same, write_file
 from linrep.cli.text import echo, say_count
 
 _LONGEST = 160  # characters of names
@@ -45,6 +45,7 @@ def report(ids, budget, seed, store, book_path, figures, out, data):
     check_store(store)
     check_output("--out", out)
     check_output("--json", data)
+    refuse_same({"--out": out, "--json": data, "--ledger": book_path})
     file, _ = read_patterns(ids)
     entries = read_ledger(file, book_path)
     chosen, file = choose(ids)

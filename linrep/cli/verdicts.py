@@ -80,7 +80,6 @@ def _say_verdicts(counts):
 
 def _reasons(results, verbose, texts):
     """Say why what does not hold does not: in a line for each claim, or all that is known of it."""
-    from linrep.claims.findings import finding
     from linrep.claims.record import failing_parts
     from linrep.claims.sections import unescaped
 
@@ -91,7 +90,7 @@ def _reasons(results, verbose, texts):
         if verbose:
             echo_text(texts(item))
             continue
-        known = item.verdict in ("misprint", "fails", "vacuous") and finding(item.id)
+        known = item.verdict in ("misprint", "fails", "vacuous") and item.finding
         several = "" if known else failing_parts(part.verdict for part in item.parts)
         needed = f"would take: {item.needed}" if item.needed else ""
         more = "; ".join(filter(None, [several, needed]))

@@ -29,7 +29,7 @@ from linrep.cli.group import (
     workers_option,
 )
 from linrep.cli.names import LEDGER_OPTION, STORE_OPTION, choose, read_ledger, read_patterns
-from linrep.cli.output import check_output, write_figure, write_file
+from linrep.cli.output import check_output, refuse_same, write_figure, write_file
 from linrep.cli.text import echo, say_count, table
 from linrep.cli.verdicts import compare, name_accepting, print_list, print_verdicts
 
@@ -147,8 +147,7 @@ def verify(ids, list_only, papers, sensitivity, record, portable, **options):
     if record:
         _check_record(file, **options)
     limit = _read_limit(options["at_most"], options["until_decided"])
-    if path is not None and figures is not None and path.resolve() == figures.resolve():
-        raise BadInput(f"--json and --figures must differ, both are {str(path)!r}")
+    refuse_same({"--json": path, "--figures": figures, "--ledger": book_path})
     check_output("--json", path)
     if record if portable is None else portable:
         start_portable()
@@ -161,11 +160,12 @@ def verify(ids, list_only, papers, sensitivity, record, portable, **options):
     if list_only:
         print_list(chosen, known)
         return
-    from linrep.claims import beside, claims, load_file
+    from linrep.claims import beside, claims, ledger, load_file
     from linrep.claims.record import of_claim
 
     for paper in {item.paper for item in chosen} if file is None else ():
         beside.check(paper, claims([paper]))
+        ledger.check(known_papers()[paper].ledger)
     if figures is not None:
         figures.mkdir(parents=True, exist_ok=True)
     papers = {item.paper for item in chosen}

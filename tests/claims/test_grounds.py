@@ -145,10 +145,11 @@ def test_a_stored_proved_is_a_claim_until_its_ground_is_found(tmp_path):
         ({"answers": {"z3 4": "unsat", "cvc5 1": "sat"}}, "searched"),
         ({"possible": False}, "searched"),
         ({"family": True}, "searched"),
+        ({"whole": False}, "searched"),  # a line of the proof, and no more
     ],
 )
 def test_answers_certify_where_they_prove_lines_of_something(changes, strength):
-    line = {"sha256": "", "possible": True, "answers": {"z3 4": "unsat"}, **changes}
+    line = {"sha256": "", "whole": True, "possible": True, "answers": {"z3 4": "unsat"}, **changes}
     found = judge([Cases([(1.0, 2.0, {})], asked=["one"])])
     record = Record(
         verdict="holds",
@@ -158,8 +159,11 @@ def test_answers_certify_where_they_prove_lines_of_something(changes, strength):
         parts=found.parts,
         lines={"one": line},
     )
-    assert grounds.earned(record, None).strength == strength
-    assert bool(record.proved_by) == (strength == CERTIFIED)
+    found = grounds.earned(record, None)
+    assert found.strength == strength
+    whole = line["whole"]
+    assert bool(record.proved_by) == (strength == CERTIFIED or not whole)
+    assert found.parts[0].strength == (CERTIFIED if not whole else strength)
 
 
 def test_an_answer_to_another_question_is_dropped():

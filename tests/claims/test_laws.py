@@ -112,6 +112,7 @@ def test_points_of_a_region_satisfy_its_hypotheses_whatever_the_constants():
     for most in (1, Q(1, 3)):
         points = list(region.points(most=most))
         assert len(points) == 3**5
+        assert next(iter(Region(x=(0, 1), y=lambda x: (x, Q(1, 2))).points())) == {"x": 0, "y": 0}
         assert all(all(region.given(point, most=most)) for point in points)
         assert {type(value) for point in points for value in point.values()} == {Q}
     assert not all(region.given({"x": Q(1), "y": Q(1)}, most=Q(1, 2)))
@@ -185,7 +186,8 @@ def test_lines_that_are_steps_alone_are_compared_at_corners():
 )
 def test_a_part_is_certified_where_solvers_prove_all_its_lines(proved, strength):
     found = judge([Cases([(Q(1), Q(2), {})], name="part", asked=("one", "two"))])
-    result = Record(verdict="holds", parts=found.parts, id="a.b", budget="quick")
+    lines = {name: {"sha256": "", "whole": True} for name in ("one", "two")}
+    result = Record(verdict="holds", parts=found.parts, id="a.b", budget="quick", lines=lines)
     again = Record.from_json(result.as_json())
     assert again.parts[0].asked == ("one", "two")
     assert by_solvers(again, proved).parts[0].strength == strength
@@ -204,7 +206,7 @@ def test_solvers_are_asked_first_of_a_version_that_says_more(monkeypatch):
         pytest.importorskip(name)
     square = Region(x=(0, 1))
 
-    @lines("mine.mutants", square, steps=["step"])
+    @lines("mine.mutants", square, steps=["step"], suffice=True)
     def parabola(x, *, top=Q(1, 4) + Q(1, 100), low=1, free=2):
         return {
             "top": at_most(x * (1 - x) - x**2 * (x - Q(1, 2)) ** 2 * (1 - x), top),
@@ -335,3 +337,68 @@ def test_constants_are_printed_in_their_places(template, text):
 def test_a_constant_that_there_is_not_is_named():
     with complaint(ValueError, "facter", "factor"):
         printed("<facter>", {"factor": 1})
+
+
+def test_an_interval_without_a_number_has_no_points():
+    region = Region(x=(0, 1), y=lambda x: (Open(x), Q(1, 2)))
+    points = list(region.points())
+    assert all(all(region.given(point)) for point in points)
+    assert max(point["x"] for point in points) < Q(1, 2)
+
+
+def test_equations_and_inequalities_of_one_name_are_refused():
+    with complaint(ValueError, "'one'", "equations and inequalities"):
+        measured([("one", equal(1, 1)), ("one", at_most(1, 2))])
+
+
+def test_an_equation_is_searched_both_ways():
+    found = Arrays({"n": 1}, x="n").measure(
+        lambda x: equal(float(np.sum(x**2)), 2.0 * float(np.sum(x**2)) + 1e-3), BUDGET, rng()
+    )
+    assert decide(found["searched"]).verdict == "fails"
+
+
+def test_where_both_sides_are_equal_a_weaker_version_holds_and_a_stronger_one_fails():
+    total = _bound()
+
+    @total.attained("all terms are equal", x="", n="n")
+    def _same(x, n):
+        return {"x": np.full(len(n), x)}
+
+    def part(power):
+        return total.verify("quick", 0, power=power).parts[-1].verdict
+
+    assert (part(1.0), part(1.1), part(0.9)) == ("holds", "holds", "fails")
+
+
+def test_only_lines_that_suffice_prove_a_version(monkeypatch):
+    for name in SOLVERS:
+        pytest.importorskip(name)
+
+    def made(**options):
+        id = "_".join(["mine.suffice", *options])
+
+        @lines(id, Region(x=(0, 1)), **options)
+        def top(x, *, bound=2, other=1):
+            return {"top": at_most(x, bound)}
+
+        return id, {item.name: item for item in top.certificates}
+
+    for options, said in (
+        ({}, ""),
+        ({"suffice": True}, "true as well"),
+        ({"whole": True}, "true as well"),
+    ):
+        id, found = made(**options)
+        monkeypatch.setattr("linrep.claims.mutants.certificates", lambda _, found=found: found)
+        assert ask_solvers(Mutant(id, "bound", Q(1, 2), Q(1))) == said
+        assert ask_solvers(Mutant(id, "other", Q(1, 2), Q(1, 2))) == ""  # no line has it
+
+
+@pytest.mark.parametrize(
+    ("template", "value", "text"),
+    [(r"\alpha \le <c>", 1, r"\alpha \le 1"), ("<c>x", 1, "x"), ("<c>", 1e-7, "1e-07"),
+     ("<c>", 2**0.5, "1.414"), ("x^<c>", 1, "x"), ("<c>", 1 / 3, r"\tfrac{1}{3}")],
+)  # fmt: skip
+def test_constants_that_are_one_or_no_fractions_are_printed(template, value, text):
+    assert printed(template, {"c": value}) == text

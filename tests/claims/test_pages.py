@@ -57,7 +57,8 @@ def test_the_keys_are_those_of_the_schema():
     assert (pages.SCHEMA, list(read), " ".join(read["statements"]["mine.bound"])) == (
         2,
         ["schema", "version", "statements"],
-        "address id place plain latex hypotheses changes corrects own derivation verdict sentence "
+        "address id place plain latex hypotheses changes corrects own constants stated derivation "
+        "verdict sentence "
         "measured predicted tightness low high n_trials level measured_is predicted_is quantity "
         "unit needed strength claimed ground asked counterexample worst budget seed mode versions "
         "seconds looks corrected_by control expected stored missing kinds readings parts quick "

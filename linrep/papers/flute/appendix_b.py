@@ -15,10 +15,16 @@ from linrep.problems.subspace import random_frame
 EXACT = 1e-12
 
 
-def target(mask, classes):
-    """Return (classes - 1)^-1/2 uu' * (I - 11'/classes), u being 1 on a client's classes."""
+def target(mask, classes, power=0.5):
+    """Return (classes - 1)^-power uu' * (I - 11'/classes), u being 1 on a client's classes."""
     m = mask.size
-    return np.outer(mask, mask) * (np.eye(m) - 1.0 / classes) / (classes - 1.0) ** 0.5
+    return np.outer(mask, mask) * (np.eye(m) - 1.0 / classes) / (classes - 1.0) ** power
+
+
+def simplex(m, k, rng):
+    """Return a general simplex frame, (k, m), of Definition B.1: random frame, random length."""
+    frame = np.sqrt(m / (m - 1.0)) * random_frame(k, m, rng) @ (np.eye(m) - 1.0 / m)
+    return 10.0 ** rng.uniform(-2.0, 2.0) * frame
 
 
 def normalized(H):
@@ -54,6 +60,17 @@ def squared_norms(equation, power):
     return Cases(cases, name=name, quantity="square of the norm, off 1 by", strength=PROVED)
 
 
+def figure2():
+    """Return how far the angles of Figure 2, opposite and not, are from those of (57) and (60)."""
+    mask, cases = np.array([1.0, 1.0, 0.0]), []
+    for classes, angle in ((2, -1.0), (3, -0.5)):
+        gram = target(mask, classes)
+        cases.append(
+            (abs(gram[0, 1] / np.sqrt(gram[0, 0] * gram[1, 1]) - angle), {"cosine": angle})
+        )
+    return Identity(cases, EXACT, name="Figure 2: cosines -1 and -1/2")
+
+
 @statement(
     "flute.nc",
     place="Appendix B, (51)-(53), (57), (60), Figure 2",
@@ -65,26 +82,32 @@ def squared_norms(equation, power):
     holds_with={"equations": ("(57)",)},
 )
 def nc(budget, rng, *, power=0.5, equations=("(60)", "(57)")):
-    """Compare Frobenius norms of both sides, and read both sides for heads that are a simplex.
+    """Compare Frobenius norms of both sides, and both sides for heads that are a simplex.
 
-    A simplex frame, (52), of random frame and length. Heads at a stationary point of (54) sum to 0
-    over all classes.
+    Heads at a stationary point of (54) sum to 0 over all classes.
     """
+    columns: dict[str, list] = {f"{equation}: columns of a simplex": [] for equation in equations}
     hot: dict[str, list] = {"1 on all classes of the client": [], "1 on a single class": []}
     left: dict[str, list] = {"own heads only, as printed": [], "all m, masked afterwards": []}
     for mask, own in masks(budget, rng):
         m = mask.size
         where = {"m": m, "m'": own, "classes": np.flatnonzero(mask).tolist()}
-        whole = np.sqrt(m / (m - 1.0)) * random_frame(m + 1, m, rng) @ (np.eye(m) - 1.0 / m)
-        whole *= 10.0 ** rng.uniform(-2.0, 2.0)
+        whole, part = simplex(m, m + 1, rng), np.zeros((m + 1, m))
+        part[:, mask > 0.0] = simplex(own, m + 1, rng)
+        for equation in equations:
+            classes, H = (m, whole * mask) if equation == "(60)" else (own, part)
+            off = relative(normalized(H), target(mask, classes, power))
+            columns[f"{equation}: columns of a simplex"].append((off, where))
         one = (np.arange(m) == np.flatnonzero(mask)[0]).astype(float)
         for reading, u in zip(hot, (mask, one), strict=True):
-            hot[reading].append((abs(np.linalg.norm(target(u, own)) - 1.0), where))
+            hot[reading].append((abs(np.linalg.norm(target(u, own, power)) - 1.0), where))
         masked = np.outer(mask, mask) * normalized(whole)
         for reading, gram in zip(left, (normalized(whole * mask), masked), strict=True):
-            left[reading].append((relative(gram, target(mask, m)), where))
+            left[reading].append((relative(gram, target(mask, m, power)), where))
     for equation in equations:
         yield squared_norms(equation, power)
+    yield from identities(columns, EXACT)
+    yield figure2()
     phrase = "u_i is an m-dimensional one-hot vector"
     yield Readings(identities(hot, EXACT), name="'one-hot' u", phrase=phrase)
     if "(60)" in equations:

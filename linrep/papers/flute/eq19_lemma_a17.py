@@ -274,9 +274,8 @@ def violations(spectrum, alpha, trials, rng, share):
 def lemmaA17(budget, rng, *, share=0.125):
     """Search steps without noise, iterate with the largest noise, and run on data at (47).
 
-    Without noise the eighth of Delta is not needed. For k = n = d, where eigenvalue k + 1 is
-    negative, noise may exceed the bound. A step is enough: none leaves sigma_1^2(Theta) <= 2
-    lambda*_1, which is Lemma A.6's.
+    Without noise the eighth of Delta is not needed. A step is enough: none leaves
+    sigma_1^2(Theta) <= 2 lambda*_1, which is Lemma A.6's.
     """
 
     def growth(point):

@@ -16,7 +16,7 @@ from linrep.theory.flute_lift import product_error
 @lines("flute.eq28.corrected", Region(
     x=lambda *, largest=1: (Open(0), largest),  # eta Delta
     a=(-Q(1, 2), Q(1, 2)),
-))  # fmt: skip
+), whole=True)  # fmt: skip
 def links(x, a, *, divisor=7, rate=Q(1, 16)):
     """The quotient of both factors is largest at 1/2, and what is beyond it."""
     quotient, linear = (1 - x / 8 + a) / (1 + x / 8 + a), 1 - x / divisor

@@ -136,7 +136,7 @@ def at_rate(bound, rate):
 # Lemma A.10: the rest.
 
 
-@lines("flute.lemmaA10", R, steps=["(29)"])
+@lines("flute.lemmaA10", R, steps=True)
 def displays(eta, gap, last, size, weak, *, rate=Q(1, 16)):
     """(23) to (29); (26) with sigma_k^2, as R has it."""
     x, y = eta * gap, last - gap + gap / 8 - size - weak
@@ -187,7 +187,7 @@ def lemma_A10(budget, rng, *, rate=1 / 16, limit=1.0, asked=1.0):
     yield from runs_below(
         budget, rng, lambda Theta, _: flute.sizes(Theta).rest, bound, r"$\sigma_1(\Theta_{res})$"
     )
-    yield replace(displays.measure(rate=rate, limit=limit), name="(23) to (29)")
+    yield replace(displays.measure(rate=rate), name="(23) to (29)")
     yield model.noise_bounds(
         model.fewer(flute_samples.lemma_A10, asked),
         lambda s, eta, t: np.minimum(
@@ -226,7 +226,7 @@ def noise(spectrum, eta, t):
     gap=(Open(0), 1),
     eta=lambda gap, *, limit=1: (Open(0), limit * gap**2 / 36),
     sigma=(Open(0), 3),  # sigma_D over lambda*_1
-))  # fmt: skip
+), steps=True)  # fmt: skip
 def arithmetic(gap, eta, sigma, *, constant=200):
     """(32), where R_k is at most sigma_D eta Delta/96, and (33)."""
     x = eta * gap
@@ -271,7 +271,7 @@ def lemma_A11(budget, rng, *, contraction=1 / 8, constant=200.0, rate=1 / 16, li
     ):
         yield searched_region(sides, budget, rng, name, PLACE, limit, shapes=shapes)
     yield from runs_below(budget, rng, distance, bound, r"$\|D\|$")
-    yield replace(arithmetic.measure(constant=constant, limit=limit), name="(32), (33)")
+    yield replace(arithmetic.measure(constant=constant), name="(32), (33)")
     yield model.noise_bounds(
         model.fewer(flute_samples.lemma_A11, asked), noise, PLACE, "(31): 1152 bounds R",
         noises=NOISES[:2], rounds=ROUNDS,
@@ -304,7 +304,7 @@ def implied():
     root=(Open(0), 1),  # of Delta, in units of lambda*_1
     eta=lambda root: (Open(0), root**4 / 36),
     root8=Root(8),
-))  # fmt: skip
+), steps=True)  # fmt: skip
 def end_of_proof(root, eta, root8):
     """Below (37): the second member of the maximum is the larger one, and 400 of it are enough."""
     first, second = 1 / root, 1 / (eta * root**4)

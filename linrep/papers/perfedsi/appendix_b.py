@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from linrep.algorithms import biases as methods
-from linrep.claims import Cases, Identity, Together, statement
+from linrep.claims import Cases, Fact, Identity, Together, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.tables import growth
 from linrep.papers.perfedsi.counterexamples.appendixb import sides
@@ -63,6 +63,16 @@ def risks(rng, replicates, samples, *, n=CLIENTS, sides=tuple(NAMES)):
             yield {**at, "excess risk": risk}
 
 
+def error_of_dependent_noise(rng) -> float:
+    """Return theta's error where label noise is the covariate itself: of mean zero, d = 1."""
+    truth = BiasedRegression.random(n=8, d=1, p=SIDE, noise=1.0, explained=1.0, rng=rng)
+    corners = np.array([[1.0], [-1.0]])
+    labels = corners @ truth.theta + truth.biases[:, None] + corners[:, 0]
+    offsets = 2 * np.arange(truth.n + 1)
+    data = ClientData(np.tile(corners, (truth.n, 1)), labels.ravel(), offsets, truth=truth)
+    return float(methods.least_squares(data, side="given").state["theta"][0] - truth.theta[0])
+
+
 @statement(
     "perfedsi.appendixB",
     place="Appendix B, (7)-(8)",
@@ -99,3 +109,5 @@ def appendix_b(budget, rng, *, factor=1.0, power=-1.0):
     found = [row for n in sizes for row in risks(rng, replicates, SAMPLES, n=n, sides=given)]
     name = "side information: risk against clients"
     yield growth(pd.DataFrame(found), "clients", name=name, **options)
+    name = "theta's error where the label noise is x itself, of mean zero (d = 1)"
+    yield Fact(name, error_of_dependent_noise(rng))

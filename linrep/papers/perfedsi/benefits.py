@@ -107,6 +107,7 @@ def benefit(budget, rng, *, k_power=1.5, by_clients=False):
         d=(Open(0), None), root=(1, None), r=(Open(0), None),
         M=lambda d, root: (d * root**3, None),
     ),
+    whole=True,
 )  # fmt: skip
 def counts(d, root, r, M):
     """Where d k^(3/2) <= M, d k^(3/2) r <= (d + M) r; root is that of k."""

@@ -19,7 +19,7 @@ from linrep.theory import perfedsi as theory
 # In numbers: a = c^2, in units of c_z^2 sigma_1^2.
 
 
-@lines("perfedsi.lemmaC6", Region(a=(1, None)), steps=["(24), c >= 1"])
+@lines("perfedsi.lemmaC6", Region(a=(1, None)), steps=["(24), c >= 1"], suffice=True)
 def from_one(a, *, across=4, constant=2):
     """With the 4 c^4 on dU that is printed, for the c of the event."""
     return {

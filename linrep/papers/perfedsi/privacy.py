@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.linalg import norm
 
-from linrep.claims import Cases, Frequency, Identity, Paired, statement
+from linrep.claims import Cases, Fact, Frequency, Identity, Paired, statement
 from linrep.claims.evidence import PROVED
 from linrep.papers.perfedsi.counterexamples.privacy import sides
 from linrep.papers.perfedsi.model import NORMALIZED
@@ -165,3 +165,10 @@ def remark_c2(budget, rng, *, on="V"):
     for noise, less, more in zip(NOISES, errors, errors[1:], strict=False):
         name = f"noise {noise:g} of the move, against less"
         yield Paired(less, more, quantity=quantity, name=name)
+    left = []
+    for update in (noisy(update_of(rng, 1), 10.0, rng) for _ in range(20)):
+        # U's move of one step is e_i (V'z)': r numbers about z_m, up to a factor, without noise.
+        move = (update.after_U - update.U)[update.items[0]]
+        head = update.V.T @ update.z
+        left.append(apart(move / np.linalg.norm(move), head / np.linalg.norm(head)))
+    yield Fact("largest error of V'z_m's direction from U's move, noise on V 10 times", max(left))

@@ -89,7 +89,11 @@ def one_hot(B, W, x, *, shift=0):
     per client.
     """
     found = np.array([np.sum((B.T @ x) * (W.T @ z)) for z in np.eye(len(W))])
-    return equal(found, np.roll(W, shift, axis=0) @ B.T @ x)
+    size = (
+        np.abs(W) @ (np.abs(B.T) @ np.abs(x)) + np.finfo(float).tiny
+    )  # to which rounding is relative
+    own = np.roll(W, shift, axis=0) @ B.T @ x
+    return equal(1.0 + found / size, 1.0 + own / size)
 
 
 def least_samples(columns, values, d, risk) -> int:
