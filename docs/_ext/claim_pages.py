@@ -70,7 +70,7 @@ def theory_of(check):
 
 def _mentioned(function):
     """Return the objects that a function's source names, dotted names to their end."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    tree = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(function))))
     for node in ast.walk(tree):
         names, inner = [], node
         while isinstance(inner, ast.Attribute):

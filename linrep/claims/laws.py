@@ -8,6 +8,7 @@ claimed once; where its instances come from is said once, too, by a :class:`Regi
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -250,10 +251,18 @@ class Arrays:
         **options
             Of the measurements.
         """
-        drawn = (relations(**self.draw(rng)) for _ in range(budget(500, 10_000)))
-        each = [(name, relation) for found in drawn for name, relation in _by_name(found).items()]
-        parts = measured(((f"drawn {name}".strip(), found) for name, found in each), **options)
-        for name in dict.fromkeys(name for name, _ in each) if self.searched else ():
+        arrays = (self.draw(rng) for _ in range(budget(500, 10_000)))
+        drawn = ((each, relations(**each)) for each in arrays)
+        each = [
+            (name, relation, arrays)
+            for arrays, found in drawn
+            for name, relation in _by_name(found).items()
+        ]
+        parts = measured(
+            ((f"drawn {name}".strip(), found, _plain(arrays)) for name, found, arrays in each),
+            **options,
+        )
+        for name in dict.fromkeys(name for name, *_ in each) if self.searched else ():
 
             def sides(name=name, **arrays):
                 relation = _by_name(relations(**arrays)).get(name)
@@ -265,6 +274,10 @@ class Arrays:
                 **{"name": title, "guard": ROUNDING, **options},
             )  # fmt: skip
         return parts
+
+
+def _plain(arrays):
+    return {name: np.asarray(array).tolist() for name, array in arrays.items()}
 
 
 def _searched(relation):
@@ -508,7 +521,9 @@ class Lines:
     def measure(self, **constants: Any) -> Measurement:
         """Return the lines at corners of the region, but for mere steps where there are others.
 
-        What solvers have answered counts only for the constants that they were asked with.
+        What solvers have answered counts only for the constants that they were asked with. Where
+        all are steps, they are those of the proof of the statement as it is, whatever the
+        constants: they say nothing of others.
 
         Parameters
         ----------
@@ -516,11 +531,13 @@ class Lines:
             Of the statement; those that no line has are left aside.
         """
         given = {name: Fraction(constants.get(name, own)) for name, own in self.constants.items()}
-        deciding = [name for name in self.names if name not in self.steps] or self.names
+        deciding = [name for name in self.names if name not in self.steps]
+        tried = given if deciding else self.constants
+        deciding = deciding or list(self.names)
         cases = [
             (*_as_case(line), {"line": name, **{key: str(value) for key, value in at.items()}})
-            for at in self.region.points(**{name: given[name] for name in self.region.constants})
-            for name, line in self.at(at, **given).items()
+            for at in self.region.points(**{name: tried[name] for name in self.region.constants})
+            for name, line in self.at(at, **tried).items()
             if name in deciding
         ]
         asked = tuple(each.step for each in self.certificates if given == self.constants)
@@ -739,7 +756,7 @@ def law(
             else:
                 yield from parts(budget, rng, given)
             for part in item.also_measured:
-                yield from part(budget, rng, **given)
+                yield from part(budget, rng, **{**constants, **given})
 
         def parts(budget, rng, given):
             def of(rng=None, **at):
@@ -758,8 +775,8 @@ def law(
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
             for name, value in constants.items()
         ]
+        functools.update_wrapper(check, relation)  # its source is that of the relation
         check.__signature__ = inspect.Signature([*map(_positional, ("budget", "rng")), *takes])  # type: ignore[attr-defined]
-        check.__module__, check.__doc__ = relation.__module__, relation.__doc__
         item = Law(
             id, " ".join((relation.__doc__ or "").split()), check, place,
             printed(latex, constants), tuple(hypotheses), control=dict(wrong),

@@ -18,7 +18,7 @@ from linrep._lib.papers import papers as known_papers
 from linrep.claims import proofs
 from linrep.claims.certificates import lines_of
 from linrep.claims.claim import BUDGETS, Claim, claims
-from linrep.claims.evidence import ERROR, HOLDS, UNCHECKED, UNDECIDED, Evidence
+from linrep.claims.evidence import ERROR, HOLDS, STRENGTHS, UNCHECKED, UNDECIDED, Evidence
 from linrep.claims.grounds import earned
 from linrep.claims.quantities import VALUE
 from linrep.claims.record import Line, Moved, Record
@@ -257,6 +257,17 @@ def differing(result: Record, entry: Record | None) -> list[str]:
     """
     if entry is None or ERROR in (result.verdict, entry.verdict):
         return []
+    return [*_weaker(result, entry), *_other_numbers(result, entry)]
+
+
+def _weaker(result, entry):
+    """Yield that a verdict stands less firmly than it is recorded with the same budget."""
+    firm = [STRENGTHS.index(each.strength) if each.strength else -1 for each in (result, entry)]
+    if result.verdict == entry.verdict and result.budget == entry.budget and firm[0] > firm[1] >= 0:
+        yield f"{result.strength}, recorded {entry.strength}"
+
+
+def _other_numbers(result, entry):
     same = ("seed", "mode", "looks", "versions")
     again = result.mode == "portable" and all(getattr(result, x) == getattr(entry, x) for x in same)
     if again and result.budget in (entry.budget, "quick"):

@@ -85,7 +85,7 @@ def folder_of(id: str, check: Callable[..., Any]) -> tuple[Path, bool]:
     paper = papers().get(paper_of(id))
     if paper and check.__module__.startswith(f"{paper.module}."):
         return paper.folder, True
-    source = inspect.getsourcefile(check)
+    source = inspect.getsourcefile(inspect.unwrap(check))
     return Path(source).parent if source else Path(), False
 
 

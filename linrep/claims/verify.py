@@ -379,7 +379,9 @@ def _read(item, budget, seed, row, *, mode, stored, level=LEVEL):
         control = judge(read(json.loads(control)), level).verdict
     folder, of_paper = folder_of(item.id, item.check)
     result = replace(
-        of_code(item) if of_paper else of_claim(item, {}, None, inspect.getsourcefile(item.check)),
+        of_code(item)
+        if of_paper
+        else of_claim(item, {}, None, inspect.getsourcefile(inspect.unwrap(item.check))),
         **{each.name: getattr(decided, each.name) for each in fields(decided)},
         seed=seed,
         budget=budget,
@@ -406,7 +408,7 @@ def _directory(name, budget, seed, store, mode=None):
     own is kept apart from them: a neighbour may make a claim of the same id.
     """
     item = registered(name)
-    own = Path(inspect.getsourcefile(item.check) or "")
+    own = Path(inspect.getsourcefile(inspect.unwrap(item.check)) or "")
     state = code.state("deep", *_DECIDING, *code.statements(), mode=mode)
     digest = hashlib.sha256(state.encode())
     digest.update(_digest(own) if is_own(item) else _digest_of_linreps(own))

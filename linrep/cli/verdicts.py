@@ -149,7 +149,7 @@ def compare(results, known, entries):
         for line in book.differing(item, entries.get(item.id))
     ]
     for line in others[:_SHOWN]:
-        echo(f"{line}; the number is not as recorded", err=True)
+        echo(f"{line}; not as recorded", err=True)
     if len(others) > _SHOWN:
         echo(f"and {len(others) - _SHOWN} more numbers", err=True)
     gone = [name for name in entries if name not in known]
@@ -158,7 +158,7 @@ def compare(results, known, entries):
     accepting = name_accepting(results)
     counts = [f"{outcomes.count(name)} {name}" for name in book.OUTCOMES if outcomes.count(name)]
     beside = ", beside the ledger" if entries else ""
-    counts += [f"{say_count(len(others), 'number')} not as recorded"] * bool(others)
+    counts += [f"{say_count(len(others), 'number')} or strengths not as recorded"] * bool(others)
     there = [(item, entries[item.id]) for item in results if item.id in entries]
     elsewhere = sum(
         item.mode == "portable" and item.versions != entry.versions for item, entry in there

@@ -172,13 +172,19 @@ def test_a_false_step_of_a_proof_does_not_refute_what_it_serves():
         lines("mine.steps2", UNIT, steps=["stop"])(proof.function)
 
 
-def test_lines_that_are_steps_alone_are_compared_at_corners():
-    @lines("mine.steps_alone", UNIT, steps=["a step"])
-    def proof(x, *, factor=1):
-        return {"a step": at_most(x, factor)}
+def test_steps_alone_are_those_of_the_statement_s_own_constants():
+    """They are compared at corners, and refute no version that has others."""
 
+    def steps(x, *, factor=1):
+        return {"a step": at_most(x, factor), "another": at_most(0, x)}
+
+    proof = lines("mine.steps_alone", UNIT, steps=True)(steps)
     assert decide(proof.measure()).verdict == "holds"
-    assert decide(proof.measure(factor=Q(1, 2))).verdict == "fails"
+    assert decide(proof.measure(factor=Q(1, 2))).verdict == "holds"
+    assert proof.measure().asked == ("a step", "another")
+    assert proof.measure(factor=Q(1, 2)).asked == ()
+    wrong = lines("mine.wrong_steps", UNIT, steps=True)(lambda x: {"a step": at_most(2 * x, 1)})
+    assert decide(wrong.measure()).verdict == "fails"
 
 
 @pytest.mark.parametrize(

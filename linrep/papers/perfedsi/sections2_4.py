@@ -89,11 +89,10 @@ def one_hot(B, W, x, *, shift=0):
     per client.
     """
     found = np.array([np.sum((B.T @ x) * (W.T @ z)) for z in np.eye(len(W))])
-    size = (
-        np.abs(W) @ (np.abs(B.T) @ np.abs(x)) + np.finfo(float).tiny
-    )  # to which rounding is relative
     own = np.roll(W, shift, axis=0) @ B.T @ x
-    return equal(1.0 + found / size, 1.0 + own / size)
+    # To which rounding is relative; both are between 1 and 3.
+    size = np.max(np.abs(W) @ (np.abs(B.T) @ np.abs(x))) + np.finfo(float).tiny
+    return equal(2.0 + found / size, 2.0 + own / size)
 
 
 def least_samples(columns, values, d, risk) -> int:
