@@ -687,7 +687,10 @@ class Law(Claim):
         latex = more.pop("latex", None) or printed(self.template, constants)
         if self.versions:
             asked = more.get("expected", HOLDS) == HOLDS
-            own = Lines(id, self.over, self.relation, whole=True, given=constants, asked=asked)
+            own = Lines(
+                id, self.over, self.relation, whole=self.versions[0].whole, suffice=True,
+                given=constants, asked=asked,
+            )  # fmt: skip
             self.versions.append(own)
         return super().corrected(
             id, plain=plain, negative_control=negative_control, latex=latex, **more
@@ -703,6 +706,7 @@ def law(
     wrong: Mapping[str, Any],
     reads: Mapping[str, Mapping[str, Iterable[str]]] | None = None,
     underived: Iterable[str] = (),
+    whole: bool = True,
     hypotheses: Iterable[Hypothesis] = (),
     **more: Any,
 ) -> Callable[[Callable[..., Any]], Law]:
@@ -720,6 +724,9 @@ def law(
         Of a phrase that can be read in several ways the parts of each reading.
     underived : iterable of str
         Parts that no derivation covers.
+    whole : bool, default True
+        Over a region: whether the relation is all that is stated, so that solvers certify it; not
+        where a derivation leads from it to the statement.
     hypotheses, **more
         As for :func:`linrep.claims.statement`.
 
@@ -744,7 +751,7 @@ def law(
         if isinstance(over, Region):
             constants = {**over.constants, **constants}
             asked = more.get("expected", HOLDS) == HOLDS
-            versions = [Lines(id, over, relation, whole=True, asked=asked)]
+            versions = [Lines(id, over, relation, whole=whole, suffice=True, asked=asked)]
         else:
             versions = []
 

@@ -407,14 +407,14 @@ def _of_constants(claim, last):
 def lines_now(claim: str, last: Record | None) -> dict[str, Line]:
     """Return lines of a claim's proof with the answers that are recorded of the same questions."""
     before = last.lines if last else {}
-    return {
-        name: {**before[name], **line} if _is_asked(line, before.get(name)) else line
-        for name, line in lines_of(claim).items()
-    }
+    return {name: _with_answers(line, before.get(name)) for name, line in lines_of(claim).items()}
 
 
-def _is_asked(line, before):
-    return before is not None and before["sha256"] == line["sha256"]
+def _with_answers(line, before):
+    """Return a line with what is recorded of the same question."""
+    if before is None or before["sha256"] != line["sha256"]:
+        return line
+    return {**line, **{key: before[key] for key in ("answers", "possible") if key in before}}
 
 
 def of_code(claim: Claim) -> Record:

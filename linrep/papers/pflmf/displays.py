@@ -180,7 +180,7 @@ step_c.corrected(
     r"\Big(\frac{\eta L}2\frac{(1+p)K+1}K-1\Big)\sum_k\|G_k\|^2\le0,\quad\eta\le\frac1{2L}",
     # x = eta L, and t = ||sum G_k||^2/(K sum ||G_k||^2), which is at most 1 by Lemma 5.
     over=Region(x=(Open(0), Fraction(1, 2)), p=(Open(0), 1), K=(1, None), t=(0, 1)),
-    wrong={"factor": 3.0}, stronger={"factor": 1},
+    wrong={"factor": 3.0}, stronger={"factor": 1}, whole=False,
 )  # fmt: skip
 def auxiliary(x, p, K, t, *, factor=1):
     """The cost of the heads' displacement in case K is compensated by the gradients of step (C)."""
