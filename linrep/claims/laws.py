@@ -547,7 +547,7 @@ class Lines:
     @property
     def symbols(self) -> dict[str, Term]:
         """The region's numbers as terms."""
-        return {name: Term(name) for name in self.region.ends}
+        return {name: Term(name, frozenset([name])) for name in self.region.ends}
 
     @property
     def says(self) -> str:
@@ -556,8 +556,7 @@ class Lines:
 
     def _certificate(self, name):
         line = self.at(self.symbols)[name]
-        text = " ".join(each.text for each in line[::2] if isinstance(each, Term))
-        used = {each for each in self.region.ends if re.search(rf"\b{each}\b", text)}
+        used = {name for each in line[::2] if isinstance(each, Term) for name in each.names}
         return register_line(Certificate(self, name, tuple(self.region.needed(used))))
 
 

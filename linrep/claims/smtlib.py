@@ -16,9 +16,12 @@ class Term:
     ----------
     text : str
         In SMT-LIB 2.
+    names : frozenset of str
+        Of the variables in it; a variable by itself has to be given its own.
     """
 
     text: str
+    names: frozenset[str] = frozenset()
 
     def __add__(self, other):
         return _joined("+", self, other)
@@ -50,7 +53,7 @@ class Term:
         return self if exponent == 1 else _joined("*", *[self] * exponent)
 
     def __neg__(self):
-        return Term(f"(- {self.text})")
+        return Term(f"(- {self.text})", self.names)
 
     def __le__(self, other):
         return _joined("<=", self, other)
@@ -74,7 +77,8 @@ class Term:
 
 
 def _joined(sign, *terms):
-    return Term(f"({sign} {' '.join(map(_text, terms))})")
+    names = frozenset().union(*(each.names for each in terms if isinstance(each, Term)))
+    return Term(f"({sign} {' '.join(map(_text, terms))})", names)
 
 
 def _text(value):
