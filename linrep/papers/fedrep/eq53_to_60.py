@@ -24,7 +24,9 @@ from linrep.problems.subspace import distance
     stronger={"sign": 0, "bound": -1},
 )
 def eq53_60(budget, rng, *, sign=-1.0, bound=1.0):
-    """The next distance is at most that of the step at fixed heads plus an error, times the norm of R^-1."""
+    """The next distance is at most that of the step at fixed heads plus an error, times the norm
+    of R^-1.
+    """
     for n, m, d, k in ((1, 3, 2, 1), (4, 6, 7, 2), (6, 2, 9, 3), (8, 20, 6, 4), (3, 1, 5, 2)):
         for _ in range(budget(4, 20, 100)):
             design = model.DESIGNS[rng.integers(len(model.DESIGNS))]
