@@ -17,6 +17,8 @@ import linrep
 
 GROUP = "linrep.papers"
 LEDGER = "ledger.json"
+#: Of the file beside a ledger that has what pictures are drawn from.
+PICTURES = ".parquet"
 #: Of linrep's own papers.
 FOLDER = Path(linrep.__file__).parent / "papers"
 

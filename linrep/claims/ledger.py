@@ -13,7 +13,7 @@ from typing import Any
 from linrep._lib import atomic as files
 from linrep._lib import records
 from linrep._lib.display import number as show
-from linrep._lib.papers import Paper, own, paper_of
+from linrep._lib.papers import PICTURES, Paper, own, paper_of
 from linrep._lib.papers import papers as known_papers
 from linrep.claims import proofs
 from linrep.claims.certificates import lines_of
@@ -26,9 +26,6 @@ from linrep.claims.solvers import UNKNOWN
 
 #: Of the files: it grows when a number that is recorded comes to mean something else.
 VERSION = 2
-
-#: Of the file beside a ledger that has what pictures are drawn from.
-PICTURES = ".parquet"
 
 AS_RECORDED, CONTRADICTS = "as recorded", "contradicts"
 UNDECIDED_HERE = "undecided at this budget"

@@ -15,10 +15,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from linrep._lib import records
+from linrep._lib.papers import PICTURES
 from linrep.stats import proportion_interval
-
-#: Of the file beside a ledger that has what pictures are drawn from.
-SUFFIX = ".parquet"
 
 _RANKS = 100  # more than a picture can show
 
@@ -99,7 +97,7 @@ _EMPTY = pd.DataFrame({"claim": []}, dtype=str)
 
 
 def _beside(book):
-    content = records.beside(book, SUFFIX) if records.is_there(book) else None
+    content = records.beside(book, PICTURES) if records.is_there(book) else None
     return _EMPTY if content is None else _table(content)
 
 

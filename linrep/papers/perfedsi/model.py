@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import hadamard
 
-from linrep.claims import Cases, Exponent, Fact, Hypothesis, Search
+from linrep.claims import Exponent, Hypothesis, Search
 from linrep.claims.deviations import relative
 from linrep.claims.instances import Reader, search_instances
 from linrep.claims.measurements import Array
@@ -344,22 +344,6 @@ def items_for(d: int, steps: int, most: int, rng) -> Items:
     if d**steps <= most:
         return sequences(d, steps)
     return balanced(d, steps, max(1, most // d), rng=rng)
-
-
-def exact_cases(cases, *, name: str = "", strength: str = "") -> Cases:
-    """Return of cases (lhs over rhs, 1, instance, whether exact) those that are exact.
-
-    The others are means over balanced sequences in place of all, or under events that ask less
-    than all clients' walks.
-    """
-    exact = [case[:3] for case in cases if case[3]]
-    return Cases(exact, quantity="lhs/rhs", name=name, strength=strength)
-
-
-def largest_inexact(cases) -> Fact:
-    """Return the largest of the other cases, which decide nothing."""
-    most = max((left / right for left, right, _, sure in cases if not sure), default=0.0)
-    return Fact("largest lhs/rhs where the mean is not exact", most)
 
 
 def power_of(name, variable, sizes, values, predicted, *, at_most=False, strength="") -> Exponent:
