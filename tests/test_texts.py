@@ -16,7 +16,6 @@ READERS = {
     "linrep.claims.laws": "formulas in which people mark constants",
     "linrep.claims.contents": "sentences with formulas that people write",
     "linrep.claims.lookup": "what people search for",
-    "linrep.claims.order": "where papers state what",
     "linrep.cli.axes": "docstrings",
     "linrep.cli.names": "sources of statements",
     "linrep.cli.surroundings": "requirements in a package's metadata",

@@ -20,11 +20,10 @@ import linrep
 from linrep._lib.papers import own
 from linrep._lib.records import Damaged
 from linrep.claims import claims, contents, ledger
-from linrep.claims.counts import MORE, heads
+from linrep.claims.contents import MORE, heads, in_order
 from linrep.claims.evidence import VERDICTS
-from linrep.claims.findings import findings
-from linrep.claims.order import in_order
 from linrep.claims.pages import anchor, badge, cell
+from linrep.claims.prose import findings
 from linrep.figures.record import read
 from linrep.report.mathml import prose
 from linrep.report.sphinx import Markdown, finding_link, table_cell, table_row
@@ -134,7 +133,7 @@ class Verdicts(Markdown):
         columns = heads(badge)
         lines = [table_row(["paper", *columns]), table_row(["---", *["--:"] * len(columns)])]
         for paper in own():
-            found = contents.counts(paper)
+            found = contents.of_paper(paper)
             cells = dict(zip(columns, found.cells(), strict=True))
             for verdict in VERDICTS:
                 if found.printed[verdict]:

@@ -17,9 +17,7 @@ from .evidence import UNDECIDED as UNDECIDED
 from .evidence import VACUOUS as VACUOUS
 from .evidence import VERDICTS as VERDICTS
 from .evidence import Evidence as Evidence
-from .instances import Reader as Reader
-from .instances import search_instances as search_instances
-from .intervals import everywhere as everywhere
+from .evidence import Fact as Fact
 from .measurements import Cases as Cases
 from .measurements import Condition as Condition
 from .measurements import Curve as Curve
@@ -30,8 +28,10 @@ from .measurements import Readings as Readings
 from .measurements import Search as Search
 from .measurements import Together as Together
 from .measurements import Vacuous as Vacuous
-from .proofs import proved as proved
-from .quantities import Fact as Fact
+from .measurements import within_reach as within_reach
+from .prose import Finding as Finding
+from .prose import findings as findings
+from .prose import proved as proved
 from .rates import Rate as Rate
 from .sampled import Constant as Constant
 from .sampled import Exponent as Exponent
@@ -40,6 +40,8 @@ from .sampled import Mean as Mean
 from .sampled import Paired as Paired
 from .sampled import Threshold as Threshold
 from .sampled import Trend as Trend
+from .search import Reader as Reader
+from .search import everywhere as everywhere
+from .search import search_instances as search_instances
 from .verdict import decide as decide
 from .verdict import judge as judge
-from .violations import search as search

@@ -18,8 +18,7 @@ from linrep._lib import suggest
 from linrep._lib.papers import paper_of
 from linrep._lib.papers import papers as known_papers
 from linrep._lib.validation import identifier
-from linrep.claims.evidence import HOLDS, LEVEL, VERDICTS, Evidence
-from linrep.claims.quantities import Fact
+from linrep.claims.evidence import HOLDS, LEVEL, VERDICTS, Evidence, Fact
 from linrep.problems.random import RNGLike, generator
 
 BUDGETS = ("quick", "standard", "thorough")
@@ -252,7 +251,7 @@ class Claim:
         -------
         Evidence
         """
-        from linrep.claims.proofs import derived
+        from linrep.claims.prose import derived
         from linrep.claims.verdict import judge
 
         found = judge(self.measure(budget, rng, **variant), level)

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from textwrap import fill
+from typing import TypeVar
 
 from linrep._lib.display import badge, literal
 from linrep._lib.papers import papers
 from linrep._lib.suggest import unknown
 from linrep.claims import formulas, ledger
 from linrep.claims.claim import Claim, registered
-from linrep.claims.counts import KINDS, Counts, heads
-from linrep.claims.counts import counts as count
-from linrep.claims.evidence import UNCHECKED, VERDICTS, tally
+from linrep.claims.evidence import FAILS, HOLDS, UNCHECKED, VERDICTS, tally
+from linrep.claims.prose import FINDINGS, PROOFS, findings, sections
 from linrep.claims.record import Record
 
 #: In the folder of a paper.
@@ -110,6 +111,8 @@ class Contents:
     items : tuple of Item
     name, citation : str
         How the paper is called; its authors, title and place.
+    order : str
+        Its places in turn, between bars, where statements are not in the order of items.
 
     Examples
     --------
@@ -123,6 +126,7 @@ class Contents:
     items: tuple[Item, ...]
     name: str = ""
     citation: str = ""
+    order: str = field(default="", repr=False)
 
     def __iter__(self) -> Iterator[Item]:
         return iter(self.items)
@@ -134,7 +138,7 @@ class Contents:
     def title(self) -> str:
         """How many items there are, how many have no claim, and the verdicts of the others."""
         without = sum(not item.claims for item in self.items)
-        found = counts(self.paper)
+        found = of_paper(self.paper)
         texts = [f"{len(self)} equations and sentences, {without} without a claim"]
         for kind, noun in KINDS.items():
             if own := found.kinds[kind]:
@@ -245,8 +249,7 @@ def read(path: Path) -> Contents:
     return Contents(
         path.parent.name,
         tuple(_item(each, f"{path.parent.name}, item {n}") for n, each in enumerate(items, 1)),
-        texts["name"],
-        texts["citation"],
+        **texts,
     )
 
 
@@ -317,14 +320,14 @@ def contents(paper: str) -> Contents:
     return known()[paper]
 
 
-def counts(paper: str) -> Counts:
+def of_paper(paper: str) -> Counts:
     """Return how many of a paper's statements have which recorded verdict.
 
     Parameters
     ----------
     paper : str
     """
-    return count(item for item in ledger.known([paper]).values() if item.verdict != UNCHECKED)
+    return counts(item for item in ledger.known([paper]).values() if item.verdict != UNCHECKED)
 
 
 def _sorted(found):
@@ -341,5 +344,221 @@ def table(names: dict[str, str]) -> list[str]:
     """
     head = ["paper", *heads()]
     lines = [head, ["---", *["--:"] * (len(head) - 1)]]
-    lines += [[name, *counts(paper).cells()] for paper, name in names.items()]
+    lines += [[name, *of_paper(paper).cells()] for paper, name in names.items()]
     return [f"| {' | '.join(line)} |" for line in lines]
+
+
+# The order in which the papers state what claims are about: the ``order`` of their contents, or
+# that of the items there. In an ``order`` equations of proofs follow the lemma, and a lemma follows
+# the equations that its paper proves first.
+
+Stated = TypeVar("Stated", bound=Claim | Record)
+
+
+def in_order(claims: Iterable[Stated]) -> list[Stated]:
+    """Return claims as the papers state them, each corrected one behind what it corrects."""
+    items = list(claims)
+    known = {item.id: item for item in items}
+    papers = list(dict.fromkeys(item.paper for item in items))
+
+    def key(item):
+        printed = known.get(item.corrects or "", item)
+        parts, words = printed.id.count("."), len(printed.place)
+        paper, place = papers.index(item.paper), position(printed)
+        return paper, place, parts, words, printed.id, item is not printed
+
+    return sorted(items, key=key)
+
+
+def position(claim: Claim | Record) -> int:
+    """Return where in its paper a claim is stated, as a number to sort by."""
+    order = _order(claim.paper)
+    if not order:
+        listed = _places(claim.paper)
+        return listed.get(claim.corrects or claim.id, len(listed))
+    clause = re.sub(r"(Assumption|Lemma|Section)s ", r"\1 ", claim.place).partition(";")[0]
+    positions = [order[match.group()] for match in _pattern(claim.paper).finditer(clause)]
+    if not positions:
+        return len(order)
+    first, *others = positions
+    return next((place for place in others if _inside(claim.paper, first, place)), first)
+
+
+def _inside(paper, section, place):
+    """Tell whether a place is in a section of a paper."""
+    names = list(_order(paper))[section : place + 1]
+    heads = [name.startswith(("Section", "Appendix")) for name in names]
+    return len(heads) > 1 and heads[0] and not any(heads[1:])
+
+
+@cache
+def _order(paper: str) -> dict[str, int]:
+    names: list[str] = []
+    for item in (known()[paper].order if paper in known() else "").split("|"):
+        name = " ".join(item.split())
+        if equations := re.fullmatch(r"\((\d+)\)-\((\d+)\)", name):
+            first, last = map(int, equations.groups())
+            names += [f"({number})" for number in range(first, last + 1)]
+        elif name:
+            names.append(name)
+    return {name: number for number, name in enumerate(names)}
+
+
+@cache
+def _places(paper: str) -> dict[str, int]:
+    """Return the place of each statement among those that the contents of a paper list."""
+    items = known().get(paper, ())
+    names = dict.fromkeys(name for item in items for name in item.claims)
+    return {name: place for place, name in enumerate(names)}
+
+
+@cache
+def _pattern(paper: str) -> re.Pattern[str]:
+    longest_first = sorted(_order(paper), key=len, reverse=True)
+    return re.compile("|".join(rf"{re.escape(name)}(?!\.?\w)" for name in longest_first) or "(?!)")
+
+
+# What tables of verdicts count: one rule for the README, the pages, the report and the shell.
+
+#: Kinds of statements, each counted apart, and what one is called.
+KINDS = {
+    "printed": "statement",
+    "networks": "network statement",
+    "corrected": "corrected form",
+    "own": "own statement",
+}
+#: What stands above the columns of verdicts, and of what follows them.
+HEADS = {"holds": "hold", "misprint": "misprints", "fails": "fail"}
+MORE = ("causes", "on networks", "corrected forms", "own statements")
+UNDER_CORRECTED = "under a corrected hypothesis"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many statements have which verdict.
+
+    Attributes
+    ----------
+    kinds : mapping of str to Counter
+        Verdicts by kind: "printed", of what papers print on their linear settings; "networks", on
+        tables and figures of networks alone; "corrected", of corrected forms of what does not
+        hold; and "own", of what no paper prints and nothing is corrected by.
+    under_corrected : int
+        How many of the printed ones that fail do so under a hypothesis that is not the paper's,
+        but a corrected one.
+    causes : int
+        How many causes what does not hold of the printed ones has: findings, of which one may be
+        about several statements.
+
+    Examples
+    --------
+    >>> from linrep.claims.contents import of_paper
+    >>> list(of_paper("fedrep").kinds)
+    ['printed', 'networks', 'corrected', 'own']
+    """
+
+    kinds: Mapping[str, Counter[str]]
+    under_corrected: int
+    causes: int
+
+    @property
+    def printed(self) -> Counter[str]:
+        """Verdicts of what papers print on their linear settings."""
+        return self.kinds["printed"]
+
+    def cells(self) -> list[str]:
+        """Return the row of a table, whose heads are those of :func:`heads`."""
+        row: list[str] = [str(self.printed.total())]
+        for verdict in VERDICTS:
+            row.append(str(self.printed[verdict]))
+            if verdict == FAILS:
+                row.append(str(self.under_corrected))
+        others = [holding(self.kinds[kind]) for kind in list(KINDS)[1:]]
+        return [*row, str(self.causes), *others]
+
+
+def heads(name: Callable[[str], str] = lambda verdict: HEADS.get(verdict, verdict)) -> list[str]:
+    """Return what stands above the numbers of statements."""
+    verdicts: list[str] = []
+    for verdict in VERDICTS:
+        verdicts += [name(verdict), *[UNDER_CORRECTED] * (verdict == FAILS)]
+    return ["statements", *verdicts, *MORE]
+
+
+def holding(verdicts: Mapping[str, int]) -> str:
+    """Say how many of some statements hold, a dash where there are none.
+
+    Examples
+    --------
+    >>> from linrep.claims.contents import holding
+    >>> holding({"holds": 2, "fails": 1}), holding({})
+    ('2 of 3 hold', '–')
+    """
+    good, total = verdicts.get(HOLDS, 0), sum(verdicts.values())
+    return f"{good} of {total} hold{'s' * (total == 1)}" if total else "–"
+
+
+def kinds(items: Iterable[Record]) -> dict[str, str]:
+    """Return of which kind of `KINDS` each statement is, by id."""
+    items = list(items)
+    apart = {paper: of_networks(paper) for paper in {item.paper for item in items}}
+    return {
+        item.id: "networks"
+        if item.form == "printed" and item.id in apart[item.paper]
+        else item.form
+        for item in items
+    }
+
+
+def of_networks(paper: str) -> set[str]:
+    """Return the ids of the statements that only items on networks are about."""
+    there: dict[bool, set[str]] = {True: set(), False: set()}
+    for item in known().get(paper, ()):
+        there[item.networks] |= set(item.claims)
+    return there[True] - there[False]
+
+
+def counts(items: Iterable[Record]) -> Counts:
+    """Count statements by kind and verdict."""
+    items = list(items)
+    kind, found = kinds(items), {name: Counter[str]() for name in KINDS}
+    for item in items:
+        found[kind[item.id]][item.verdict] += 1
+    printed = [item for item in items if kind[item.id] == "printed"]
+    failing = [item for item in printed if item.verdict == FAILS]
+    wrong = (findings().get(item.id) for item in printed if item.verdict != HOLDS)
+    return Counts(
+        found,
+        sum(any(each.endswith(" corrected") for each in item.changes) for item in failing),
+        len({id(finding) for finding in wrong if finding}),
+    )
+
+
+# Whether what stands beside a paper's statements is about statements that there are.
+
+
+def check(paper: str, known: Collection[str]) -> None:
+    """Raise ValueError for what is wrong in a paper's findings, derivations or contents."""
+    folder = papers()[paper].folder
+    findings(tuple(folder.glob(FINDINGS)))
+    for name in (FINDINGS, PROOFS):
+        for path in folder.glob(name):
+            for section in sections(path):
+                _check_ids(path, ((id, section.line) for id in section.ids), known)
+    for path in folder.glob(FILE):
+        text = path.read_text("utf-8")
+        named = [id for item in read(path) for id in item.claims]
+        _check_ids(path, ((id, _line_of(id, text)) for id in named), known)
+
+
+def _check_ids(path: Path, ids: Iterator[tuple[str, int]], known: Collection[str]) -> None:
+    for id, line in ids:
+        if id not in known:
+            said = unknown("no statement", id, known, otherwise="linrep verify --list shows them")
+            raise ValueError(f"{path}:{line}: {said}")
+
+
+def _line_of(id: str, text: str) -> int:
+    """Return the line of a file of TOML in which an id stands first."""
+    before, found, _ = text.partition(f'"{id}"')
+    return before.count("\n") + 1 if found else 1

@@ -1,7 +1,7 @@
 """How each kind of measurement is decided, with the probability that the decision is wrong.
 
 What rests on slopes is in :mod:`linrep.claims.slopes`, what is searched for in
-:mod:`linrep.claims.violations`.
+:mod:`linrep.claims.search`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from linrep.claims.confidence import Interval, Moments, enough
-from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence, said, words
-from linrep.claims.quantities import VALUE
+from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, VALUE, Evidence, said, words
 from linrep.stats import proportion_interval
 
 #: What it takes where replicates do not differ.

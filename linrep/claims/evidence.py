@@ -6,15 +6,19 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Required, Self, TypedDict
 
 from linrep._lib import display as show
 from linrep._lib import shapes
-from linrep.claims.quantities import LOWER, UPPER, VALUE, Fact
+from linrep._lib import validation as check
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+#: What a number is of the quantity that it is named after: it itself, or a bound of it.
+VALUE, LOWER, UPPER = TYPES = "value", "lower bound", "upper bound"
 
 HOLDS, MISPRINT, FAILS, VACUOUS, UNDECIDED = VERDICTS = (
     "holds", "misprint", "fails", "vacuous", "undecided",
@@ -177,6 +181,40 @@ def instances(evidence: Evidence) -> dict[str, list[str]]:
 def _verb(verdict, count):
     one, several = _VERBS.get(verdict, (f"is {verdict}", f"are {verdict}"))
     return one if count == 1 else several
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number worth reporting that decides nothing.
+
+    Attributes
+    ----------
+    name, unit : str
+    value : float or str
+    value_is : {"value", "lower bound", "upper bound"}
+        Of what is named. The largest or smallest of the instances tried is a value.
+    setting : mapping of str to float or str
+        Where the number was taken, in the paper's letters: numbers of one name at several settings
+        are shown as a table.
+
+    Examples
+    --------
+    >>> from linrep.claims import Fact
+    >>> Fact("rounds to 1e-3", 42, setting={"d": 20}).setting
+    {'d': 20}
+    """
+
+    name: str
+    value: Any
+    unit: str = ""
+    value_is: str = VALUE
+    setting: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+
+    def __post_init__(self):
+        check.instance("value", self.value, Real, str)
+        # Of arrays of sizes, too; a ledger holds plain numbers.
+        plain = {name: getattr(x, "item", lambda x=x: x)() for name, x in self.setting.items()}
+        object.__setattr__(self, "setting", plain)
 
 
 _NUMBERS = ("measured", "predicted", "tightness", "low", "high")

@@ -21,14 +21,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from linrep._lib.suggest import unknown
-from linrep.claims.certificates import Certificate
+from linrep.claims.certificates import Certificate, Term
 from linrep.claims.certificates import register as register_line
 from linrep.claims.claim import Budget, Claim, Hypothesis, register
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import HOLDS, PROVED
-from linrep.claims.instances import search_instances
-from linrep.claims.measurements import Cases, Identity, Measurement, Readings, Together
-from linrep.claims.smtlib import Term
+from linrep.claims.measurements import Cases, Identity, Measurement, Readings, Together, relative
+from linrep.claims.search import search_instances
 
 #: What rounding may do to one side of a relation of floats, relative to it.
 ROUNDING = 1e-12

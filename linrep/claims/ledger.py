@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,12 +15,20 @@ from linrep._lib import records
 from linrep._lib.display import number as show
 from linrep._lib.papers import PICTURES, Paper, own, paper_of
 from linrep._lib.papers import papers as known_papers
-from linrep.claims import proofs
+from linrep.claims import prose
 from linrep.claims.certificates import lines_of
 from linrep.claims.claim import BUDGETS, Claim, claims
-from linrep.claims.evidence import ERROR, HOLDS, STRENGTHS, UNCHECKED, UNDECIDED, Evidence
-from linrep.claims.grounds import earned
-from linrep.claims.quantities import VALUE
+from linrep.claims.evidence import (
+    CERTIFIED,
+    ERROR,
+    HOLDS,
+    STRENGTHS,
+    UNCHECKED,
+    UNDECIDED,
+    VALUE,
+    Evidence,
+    strengths_of_parts,
+)
 from linrep.claims.record import Line, Moved, Record
 from linrep.claims.solvers import UNKNOWN
 
@@ -145,7 +153,7 @@ def known(papers: Iterable[str] = ()) -> dict[str, Record]:
     found: dict[str, Record] = {}
     for name, paper in known_papers().items():
         if not asked or name in asked:
-            found |= _of_paper(paper, _state(paper.ledger), _state(paper.folder / proofs.FILE))
+            found |= _of_paper(paper, _state(paper.ledger), _state(paper.folder / prose.PROOFS))
     return found
 
 
@@ -508,3 +516,49 @@ def check_budget(items: Iterable[Any], entries: Mapping[str, Record], budget: st
         before = entries[item.id].budget if item.id in entries else ""
         if BUDGETS.index(budget or item.budget) < BUDGETS.index(before or BUDGETS[0]):
             raise ValueError(f"{item.id} is recorded with the budget {before} already")
+
+
+# What a verdict rests on, looked for wherever it is read: a claim cannot say it of itself.
+
+
+def earned(found: Record, folder: Path | None) -> Record:
+    """Return a record with the strength that its grounds give it, and what is missing."""
+    if found.stated and found.stated != found.statement():
+        changed = "the statement has changed since: linrep verify --record looks at it again"
+        return replace(found, strength="", claimed="", missing=changed)
+    if any(each.asked for each in found.parts):
+        found = by_solvers(found, {name for names in found.proved_by.values() for name in names})
+    if not any(each.claimed != each.strength for each in (found, *found.parts)):
+        return replace(found, missing="") if found.missing else found
+    there = prose.digest(found.id, folder) if folder else ""
+    if there and found.derivation in ("", there):
+        covered = replace(prose.covered(found), derivation=there)
+        return replace(covered, missing=_missing(covered, "samples are statistical"))
+    changed = "changed since it was verified: linrep verify --record looks at it again"
+    lacks = f"{prose.PROOFS} has no section headed `{found.id}`"
+    why = f"its section of {prose.PROOFS} has {changed}" if there else lacks
+    return replace(found, missing=_missing(found, why))
+
+
+def by_solvers(found: Record, proved: Collection[str]) -> Record:
+    """Return a record with the parts certified whose lines solvers prove.
+
+    The statement is certified by parts whose lines are the statement itself, and no more than
+    derived by others.
+    """
+
+    def certified(part, which):
+        proves = part.asked and part.verdict == HOLDS and which >= set(part.asked)
+        return replace(part, strength=CERTIFIED, claimed=CERTIFIED) if proves else part
+
+    whole = {name for name in proved if name in found.lines and found.lines[name].get("whole")}
+    deciding = [certified(part, whole) for part in found.parts]
+    parts = tuple(certified(part, set(proved)) for part in found.parts)
+    return replace(found, parts=parts, **strengths_of_parts(deciding, found.verdict))
+
+
+def _missing(found: Evidence, why: str) -> str:
+    """Say why a verdict that its check calls proved has another strength."""
+    if found.claimed == found.strength or not found.strength:
+        return ""
+    return f"its check says proved, and {why}; it is {found.strength}"

@@ -11,14 +11,14 @@ from linrep._lib.papers import papers
 from linrep._lib.validation import choice
 from linrep.claims import ledger
 from linrep.claims.claim import claims, paper_of, unknown
-from linrep.claims.counts import KINDS, counts, heads
+from linrep.claims.contents import KINDS, counts, heads
 from linrep.claims.evidence import HOLDS, STRENGTHS, VERDICTS, tally
-from linrep.claims.findings import SEVERITIES
+from linrep.claims.prose import SEVERITIES, unescaped
 from linrep.claims.record import Record
-from linrep.claims.sections import unescaped
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 _WIDTH = 100  # characters of a line
 _MOST_SHOWN = 60  # statements; of more it is said how many there are

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from fractions import Fraction
+from math import log10
 from numbers import Rational
 from typing import Any, ClassVar
 
@@ -34,10 +35,11 @@ from linrep.claims.evidence import (
     STRENGTHS,
     UNDECIDED,
     VACUOUS,
+    VALUE,
     Evidence,
     ratio_is,
 )
-from linrep.claims.quantities import VALUE
+from linrep.theory.requirements import POSSIBLE
 
 #: What a check can say of a measurement's strength.
 CLAIMED = ("", PROVED, ENUMERATED, STATISTICAL, SEARCHED)
@@ -324,7 +326,7 @@ class Identity(Measurement):
 
 @dataclass(frozen=True, eq=False)
 class Search(Measurement):
-    """The outcome of a search for a violation of left <= right; :func:`search` makes one.
+    """The outcome of a search for a violation of left <= right; :func:`search_instances` makes one.
 
     Attributes
     ----------
@@ -350,11 +352,11 @@ class Search(Measurement):
     Examples
     --------
     >>> import numpy as np
-    >>> from linrep.claims import Budget, decide, search
-    >>> def sides(shape, x):
+    >>> from linrep.claims import Budget, decide, search_instances
+    >>> def sides(x):
     ...     return float(np.abs(x).sum()), float(np.linalg.norm(x))
     >>> rng = np.random.default_rng(0)
-    >>> found = search(sides, [{"d": 2}], lambda shape: 2, Budget("quick"), rng)
+    >>> found = search_instances(sides, [{"d": 2}], {"x": ("d",)}, Budget("quick"), rng)
     >>> type(found).__name__, decide(found).verdict
     ('Search', 'fails')
     """
@@ -710,3 +712,59 @@ def _check_no_strength(group):
 def _of(measurement):
     kind = type(measurement).__name__
     return f"{kind} {measurement.name!r}" if measurement.name else kind
+
+
+def relative(actual, expected, floor: float = 0.0) -> float:
+    """Return the largest deviation, relative to the largest entry expected or a larger floor."""
+    actual, expected = np.asarray(actual, dtype=float), np.asarray(expected, dtype=float)
+    scale = max(float(np.abs(expected).max(initial=0.0)), floor, np.finfo(float).tiny)
+    return float(np.abs(actual - expected).max(initial=0.0)) / scale
+
+
+def identities(deviations: Mapping[str, Any], tolerance: float = 1e-12) -> list[Identity]:
+    """Return an identity for each name, of the deviations found for it."""
+    return [Identity(each, tolerance, name=name) for name, each in deviations.items()]
+
+
+def readings(
+    deviations: Mapping[str, Any], tolerance: float = 1e-12, *, name: str, phrase: str = ""
+) -> Readings:
+    """Return an identity that can be read in several ways, of the deviations found for each."""
+    return Readings(identities(deviations, tolerance), name=name, phrase=phrase)
+
+
+def within_reach(
+    asked: Iterable[tuple[float, Mapping[str, Any]]], *, name: str = "", of: str = "samples"
+) -> Cases | Vacuous:
+    """Decide whether what a statement asks for can exist at any of some settings.
+
+    Parameters
+    ----------
+    asked : iterable of (float, mapping)
+        The decimal logarithm of the number of samples or rounds, as it may be too large itself, and
+        the setting: the smallest that the statement allows are to be among them. Constants that the
+        statement leaves open are taken as 1.
+    name : str
+        Of the part.
+    of : str, default "samples"
+        What is asked for.
+
+    Returns
+    -------
+    Cases or Vacuous
+        Vacuous if the least of them is beyond :data:`linrep.theory.requirements.POSSIBLE`.
+
+    Raises
+    ------
+    ValueError
+        If there are no settings.
+    """
+    found = list(asked)
+    if not found:
+        raise ValueError("asked must hold at least one setting, got none")
+    least, setting = min(found, key=lambda pair: pair[0])
+    most, quantity = log10(POSSIBLE), f"log10 of the least {of} asked for"
+    if least <= most:
+        return Cases([(least, most, setting)], name=name, quantity=quantity)
+    why = f"10^{least:.1f} {of} at least, more than the 10^{most:.0f} that can exist"
+    return Vacuous(least, most, why, name=name, quantity=quantity, setting=setting)

@@ -5,25 +5,28 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import linrep
 from linrep._lib.display import number as show
-from linrep.claims.counts import counts, heads, kinds
+from linrep._lib.papers import paper_of
+from linrep._lib.papers import papers as known_papers
+from linrep.claims import counterexamples, ledger
+from linrep.claims.contents import counts, heads, in_order, kinds
 from linrep.claims.evidence import (
     LEDGER_LEVEL,
     STRENGTHS,
     UNCHECKED,
+    Fact,
     instance,
     plain_values,
     shown,
 )
-from linrep.claims.grids import title
-from linrep.claims.order import in_order
-from linrep.claims.proofs import proofs
-from linrep.claims.quantities import Fact
+from linrep.claims.prose import SEVERITIES, Finding, findings, proofs, unescaped
 from linrep.claims.record import Record
-from linrep.claims.sections import unescaped
 
 #: Of the file for programs that read recorded claims elsewhere; it grows where a key changes its
 #: meaning or goes.
@@ -208,3 +211,170 @@ def badge(verdict: str, link: str = "") -> str:
 def anchor(name: str, of: str = "claim") -> str:
     """Return the label of a claim's section in the ledger, or of the finding it comes first in."""
     return f"{of}-" + name.replace(".", "-").replace("_", "-").lower()
+
+
+# Numbers that were taken at several settings, put into tables.
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: its heads, and rows whose first `keys` cells are the setting.
+
+    `unit` is that of all numbers in it that have one, "" where they have several or none.
+    """
+
+    title: str
+    heads: tuple[str, ...]
+    keys: int
+    rows: tuple[tuple[Any, ...], ...]
+    unit: str = ""
+
+
+def title(fact: Fact) -> str:
+    """Return what a fact of a ledger is of, with its setting: "error, p = 0.1, K = 5"."""
+    at = fact.setting.items()
+    return ", ".join([fact.name, *(f"{name} = {_text(value)}" for name, value in at)])
+
+
+def grids(facts: Iterable[Fact]) -> tuple[list[Grid], list[Fact]]:
+    """Return tables of the facts that were taken at several settings, and the other facts.
+
+    One quantity on two parameters has a row for each value of the first and a column for each
+    value of the second; otherwise a row is a setting and a column a quantity.
+    """
+    groups: dict[tuple[str, ...], list[Fact]] = {}
+    for fact in facts:
+        groups.setdefault(tuple(fact.setting), []).append(fact)
+    tables, others = [], []
+    for keys, group in groups.items():
+        if keys and len({_values(fact) for fact in group}) > 1:
+            tables.append(_grid(keys, group))
+        else:
+            others += group
+    return tables, others
+
+
+def _grid(keys, group):
+    cells = {(_values(fact), fact.name): fact for fact in group}
+    settings = list(dict.fromkeys(where for where, _ in cells))
+    names = list(dict.fromkeys(name for _, name in cells))
+    units = {fact.unit for fact in group} - {""}
+    unit = units.pop() if len(units) == 1 else ""
+    if len(keys) == 2 and len(names) == 1:
+        rows, columns = (list(dict.fromkeys(values)) for values in zip(*settings, strict=True))
+        heads = (keys[0], *(f"{keys[1]} = {column}" for column in columns))
+        lines = (
+            (row, *(cells.get(((row, column), names[0])) for column in columns)) for row in rows
+        )
+        return Grid(names[0], heads, 1, tuple(lines), unit)
+    caption = names[0] if len(names) == 1 else ""
+    heads = (*keys, *(names if len(names) > 1 else ["value"]))
+    lines = ((*where, *(cells.get((where, name)) for name in names)) for where in settings)
+    return Grid(caption, heads, len(keys), tuple(lines), unit)
+
+
+def _values(fact):
+    return tuple(map(_text, fact.setting.values()))
+
+
+def _text(value):
+    """Return a value of a setting as it is written: sizes in full, other numbers to six digits."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+# For authors: what is wrong with a statement, on a page or two that stand alone.
+
+
+def notes(papers: Iterable[str] = ()) -> dict[str, Finding]:
+    """Return the findings that change a conclusion, by the id of their first statement."""
+    asked = set(papers)
+    return {
+        name: finding
+        for name, finding in findings().items()
+        if finding.severity == SEVERITIES[-1] and name == finding.ids[0]
+        if not asked or paper_of(name) in asked
+    }
+
+
+def note(finding: Finding) -> str:
+    """Return the page on a finding, in Markdown.
+
+    What the paper states, under which hypotheses, as printed and as checked; a counterexample; what
+    is unaffected and what holds instead; what an author could answer; how to check it.
+    """
+    known = ledger.known([paper_of(finding.ids[0])])
+    own = in_order(known[name] for name in finding.ids)
+    headline = finding.headline[:1].upper() + finding.headline[1:]
+    lines = [f"# {headline}", ""]
+    for item in own:
+        lines += _statement(item)
+    lines += [*_hypotheses(own), finding.text, ""]
+    lines += _examples(own)
+    for item in (other for name in finding.ids for other in known[name].corrected):
+        lines += [f"**Corrected statement** (`{item.id}`, {_verdict(item)}).", ""]
+        lines += [f"$${item.latex}$$", ""] if item.latex else [item.plain, ""]
+    check_it = f"`pip install linrep[all]`, then `linrep verify {' '.join(finding.ids)}`"
+    return "\n".join([*lines, f"Check it: {check_it}.", ""])
+
+
+def _statement(item: Record) -> Iterator[str]:
+    """Yield what the paper states, and the verdict."""
+    yield f"**{item.place}** (`{item.id}`, {_verdict(item)}). {item.plain}"
+    yield ""
+    if item.latex:
+        yield f"$${item.latex}$$"
+        yield ""
+
+
+def _hypotheses(own) -> Iterator[str]:
+    """Yield the hypotheses, each once."""
+    known = dict.fromkeys(each for item in own for each in item.hypotheses)
+    if known:
+        yield f"**Under** {'; '.join(known)}."
+        yield ""
+
+
+def _examples(own: list[Record]) -> Iterator[str]:
+    """Yield which counterexamples are files, and by whom they were checked."""
+    for name, path in counterexamples.among(item.id for item in own).items():
+        left, right = counterexamples.evaluate(path)
+        file = path.relative_to(known_papers()[paper_of(name)].folder.parents[1]).as_posix()
+        yield (
+            f"In fractions (`{file}`): left side of `{name}` {float(left):.6g}, "
+            f"right side {float(right):.6g}."
+        )
+        yield ""
+    for item in own:
+        if item.checked_by:
+            yield f"`{item.id}` is checked by {item.checked_by}."
+            yield ""
+
+
+def _verdict(item: Record) -> str:
+    return ", ".join(filter(None, [item.verdict, item.strength]))
+
+
+def note_pages(papers: Iterable[str] = ()) -> dict[str, str]:
+    """Return the notes as pages of the documentation, by file name, and a page that lists them."""
+    found = notes(papers)
+    listed = [
+        "# For authors",
+        "",
+        "Of each failure that changes a conclusion a page or two that stand alone, to print or to "
+        "send: what the paper states and under which hypotheses, a counterexample, what is "
+        "unaffected, what holds instead, and what an author could answer. `linrep show ID --note` "
+        "prints one.",
+        "",
+        "| statement | what is wrong |",
+        "| - | - |",
+    ]
+    made = {}
+    for name, finding in found.items():
+        slug = anchor(name, "author")
+        paper = paper_of(name)
+        text = note(finding).replace("](proofs.md)", f"](../proofs/{paper}.md)")
+        made[f"authors/{slug}.md"] = text.replace("](../../../docs/", "](../")
+        listed.append(f"| [`{name}`](authors/{slug}.md) | {cell(finding.headline)} |")
+    toctree = [f"authors/{Path(name).stem}" for name in made]
+    listed += ["", "```{toctree}", ":hidden:", "", *toctree, "```", ""]
+    return {"authors.md": "\n".join(listed), **made} if made else {}

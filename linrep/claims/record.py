@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, Required, Self, TypedDict
 
 from linrep._lib import records, shapes
 from linrep._lib.display import badge, literal
-from linrep.claims import citing, formulas
+from linrep.claims import formulas, prose
 from linrep.claims.claim import Claim, corrections, registered
 from linrep.claims.counterexamples import path_of
 from linrep.claims.evidence import (
@@ -28,6 +28,7 @@ from linrep.claims.evidence import (
     INTERVALS,
     UNCHECKED,
     Evidence,
+    Fact,
     Part,
     believed,
     fields_of,
@@ -36,10 +37,7 @@ from linrep.claims.evidence import (
     shown,
     strengths_of_parts,
 )
-from linrep.claims.findings import Finding, finding
-from linrep.claims.proofs import proofs
-from linrep.claims.quantities import Fact
-from linrep.claims.sections import Section, unescaped
+from linrep.claims.prose import Finding, Section, finding, proofs, unescaped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -549,8 +547,8 @@ class Record(Evidence):
           note = {Lemma A.4 (flute.lemmaA4 in linrep 0.1.0)},
         """
         folder = Path(self.file).parent if self.file else None
-        return citing.noted(
-            citing.paper(self.paper, folder), citing.note(self.id, self.place, self.form)
+        return prose.noted(
+            prose.bibtex(self.paper, folder), prose.cited_as(self.id, self.place, self.form)
         )
 
     def plot(self) -> list[Axes]:

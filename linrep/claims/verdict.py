@@ -16,16 +16,17 @@ from linrep.claims.evidence import (
     HOLDS,
     LEVEL,
     MISPRINT,
+    TYPES,
     UNDECIDED,
     VACUOUS,
     Evidence,
+    Fact,
     combine,
     counted,
     read_in_several_ways,
     strengths_of,
 )
 from linrep.claims.measurements import CLAIMED, Curve, Measurement, Readings, Together, flat, shared
-from linrep.claims.quantities import TYPES, Fact
 from linrep.claims.sampled import Frequency
 
 _PANELS = 6

@@ -12,22 +12,23 @@ from contextlib import nullcontext, suppress
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from linrep._lib import code, portable
 from linrep._lib.progress import JobsBar, say_stopped
-from linrep.claims import inputs
+from linrep.claims import evidence, inputs, measurements, rates, sampled, search
 from linrep.claims.claim import Budget, Claim, load_file, registered
-from linrep.claims.evidence import ERROR, LEVEL, Evidence
-from linrep.claims.grounds import earned
-from linrep.claims.ledger import of_code
-from linrep.claims.proofs import folder_of
+from linrep.claims.evidence import ERROR, LEVEL, Evidence, Fact
+from linrep.claims.ledger import earned, of_code
+from linrep.claims.measurements import Curve, Measurement
+from linrep.claims.prose import folder_of
 from linrep.claims.record import Record, of_claim
-from linrep.claims.storage import plain, read
 from linrep.claims.verdict import judge
 from linrep.sweeps import Stopped, Sweep, generator, open_run, stream_key
 from linrep.sweeps.directories import SPECIFICATION
@@ -467,3 +468,49 @@ def _places(base):
 def _next(base, count):
     """Return the directory of the run after so many."""
     return base.with_name(f"{base.name}-{count + 1}") if count else base
+
+
+# Measurements, facts and curves as plain values, which a store holds, and back.
+
+_CLASSES = {
+    name: each
+    for module in (evidence, measurements, rates, sampled, search)
+    for name, each in vars(module).items()
+    if isinstance(each, type) and issubclass(each, Measurement | Curve | Fact)
+}
+
+
+def plain(item: Any) -> Any:
+    """Return a measurement, fact or curve as plain values that :func:`read` takes."""
+    if isinstance(item, Measurement | Fact | Curve):
+        values = {each.name: plain(getattr(item, each.name)) for each in fields(item) if each.init}
+        return {"class": type(item).__name__, **values}
+    if isinstance(item, pd.DataFrame):
+        return {"table": {name: plain(column.tolist()) for name, column in item.items()}}
+    if isinstance(item, Mapping):
+        return {"mapping": {str(name): plain(value) for name, value in item.items()}}
+    if isinstance(item, Fraction):
+        return {"fraction": str(item)}
+    if hasattr(item, "tolist"):
+        return plain(item.tolist())
+    if isinstance(item, list | tuple):
+        return [plain(value) for value in item]
+    if item is None or isinstance(item, bool | int | float | str):
+        return item
+    raise TypeError(f"a measurement holds a {type(item).__name__}: {item!r}")
+
+
+def read(item: Any) -> Any:
+    """Return the measurement, fact or curve of which :func:`plain` made plain values."""
+    if isinstance(item, list):
+        return [read(value) for value in item]
+    if not isinstance(item, dict):
+        return item
+    if "class" in item:
+        values = {name: read(value) for name, value in item.items() if name != "class"}
+        return _CLASSES[item["class"]](**values)
+    if "fraction" in item:
+        return Fraction(item["fraction"])
+    if "table" in item:
+        return pd.DataFrame({name: read(column) for name, column in item["table"].items()})
+    return {name: read(value) for name, value in item["mapping"].items()}

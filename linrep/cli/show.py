@@ -105,8 +105,8 @@ def show(ids, note, cite, constants, verbose, budget, seed, store, book_path):
 
 def _notes(chosen):
     """Print what is wrong with claims, each finding once."""
-    from linrep.claims.findings import finding
-    from linrep.claims.notes import note
+    from linrep.claims.pages import note
+    from linrep.claims.prose import finding
 
     known = dict.fromkeys(filter(None, (finding(item.id) for item in chosen)))
     if not known:
@@ -124,17 +124,17 @@ def _cite(what):
     patterns = [name for name in what if name not in papers]
     names.check_claims(patterns, "no paper or claim")
     from linrep._lib.papers import named
-    from linrep.claims import citing, select
+    from linrep.claims import prose, select
     from linrep.claims.ledger import known
 
     notes: dict[str, list[str]] = {name: [] for name in (what or papers) if name in papers}
     for item in select(known(named(patterns)), patterns) if patterns else ():
-        notes.setdefault(item.paper, []).append(citing.note(item.id, item.place, item.form))
+        notes.setdefault(item.paper, []).append(prose.cited_as(item.id, item.place, item.form))
     entries = [
-        citing.noted(citing.paper(name), "; ".join(own)) if own else citing.paper(name)
+        prose.noted(prose.bibtex(name), "; ".join(own)) if own else prose.bibtex(name)
         for name, own in notes.items()
     ]
-    around = [] if what else [citing.software(), citing.tools()]
+    around = [] if what else [prose.bibtex_of_linrep(), prose.bibtex_of_tools()]
     echo("\n".join([*around[:1], *entries, *around[1:]]).rstrip())
 
 

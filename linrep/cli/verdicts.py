@@ -80,8 +80,8 @@ def _say_verdicts(counts):
 
 def _reasons(results, verbose, texts):
     """Say why what does not hold does not: in a line for each claim, or all that is known of it."""
+    from linrep.claims.prose import unescaped
     from linrep.claims.record import failing_parts
-    from linrep.claims.sections import unescaped
 
     shown = [item for item in results if item.verdict != "holds" or (verbose and item.readings)]
     if shown:

@@ -160,11 +160,11 @@ def verify(ids, list_only, papers, sensitivity, record, portable, **options):
     if list_only:
         print_list(chosen, known)
         return
-    from linrep.claims import beside, claims, ledger, load_file
+    from linrep.claims import claims, contents, ledger, load_file
     from linrep.claims.record import of_claim
 
     for paper in {item.paper for item in chosen} if file is None else ():
-        beside.check(paper, claims([paper]))
+        contents.check(paper, claims([paper]))
         ledger.check(known_papers()[paper].ledger)
     if figures is not None:
         figures.mkdir(parents=True, exist_ok=True)

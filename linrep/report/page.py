@@ -19,11 +19,10 @@ from linrep._lib.progress import progress_bar
 from linrep._lib.validation import identifier
 from linrep.claims import BUDGETS, VERDICTS, Claim, contents, pages
 from linrep.claims import ledger as book_of
-from linrep.claims.counts import KINDS, counts, heads, kinds
+from linrep.claims.contents import KINDS, counts, heads, in_order, kinds
 from linrep.claims.current import Current, current
 from linrep.claims.evidence import HOLDS, UNDECIDED
-from linrep.claims.findings import SEVERITIES, Finding
-from linrep.claims.order import in_order
+from linrep.claims.prose import SEVERITIES, Finding
 from linrep.claims.record import Record, of_claim
 from linrep.figures.record import flat, read, table
 from linrep.report import mathml, pictures, prose

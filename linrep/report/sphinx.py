@@ -21,14 +21,11 @@ from sphinx.util.docutils import SphinxDirective
 
 from linrep._lib.papers import own, paper_of, papers
 from linrep._lib.records import Damaged
-from linrep.claims import contents, ledger, notes, proofs
-from linrep.claims.counts import heads
+from linrep.claims import contents, ledger, prose
+from linrep.claims.contents import heads, in_order
 from linrep.claims.evidence import UNCHECKED, shown
-from linrep.claims.findings import FILE, SEVERITIES, findings
-from linrep.claims.grids import grids, title
-from linrep.claims.order import in_order
-from linrep.claims.pages import anchor, badge, cell, pages
-from linrep.claims.sections import sections, unescaped
+from linrep.claims.pages import anchor, badge, cell, grids, note_pages, pages, title
+from linrep.claims.prose import FINDINGS, SEVERITIES, findings, sections, unescaped
 
 #: Colours and badges, those of the report.
 STYLE = Path(__file__).with_name("templates") / "components.css"
@@ -78,7 +75,7 @@ class SideBySide(Markdown):
         if paper not in contents.known():
             return [f"The contents of {contents.written(paper)} are not listed yet."]
         items = contents.known()[paper]
-        found = contents.counts(paper)
+        found = contents.of_paper(paper)
         return [
             f"{len(items)} displayed equations and sentences, "
             f"{sum(not item.claims for item in items)} of them without a claim. Statements on the "
@@ -151,7 +148,7 @@ class Findings(Markdown):
 
     def lines(self, paper):
         """Return the lines on a paper."""
-        page = papers()[paper].folder / FILE
+        page = papers()[paper].folder / FINDINGS
         found = dict.fromkeys(
             item for item in findings().values() if paper_of(item.ids[0]) == paper
         )
@@ -183,7 +180,7 @@ class Derivations(Markdown):
 
     def lines(self, paper):
         """Return the lines on a paper."""
-        page = papers()[paper].folder / proofs.FILE
+        page = papers()[paper].folder / prose.PROOFS
         if not page.is_file():
             return ["No verdict rests on a derivation."]
         text = page.read_text("utf-8").partition("\n### ")[0].partition("\n")[2]
@@ -323,7 +320,7 @@ def write_pages(folder: Path, names: Iterable[str]) -> None:
     """
     found = ledger.recorded()
     made = pages({id: item for id, item in found.items() if item.paper in set(names)})
-    for name, text in {**made, **notes.pages(names)}.items():
+    for name, text in {**made, **note_pages(names)}.items():
         page = folder / name
         page.parent.mkdir(exist_ok=True)
         if not page.is_file() or page.read_text("utf-8") != text:

@@ -13,7 +13,7 @@ from linrep._lib.suggest import unknown
 from linrep.claims import certificates, contents, counterexamples, ledger
 from linrep.claims.claim import claims
 from linrep.claims.evidence import FAILS, MISPRINT, VACUOUS
-from linrep.claims.findings import findings
+from linrep.claims.prose import findings
 from linrep.figures.drawing import make_figure
 from linrep.figures.experiment import load
 

@@ -6,8 +6,7 @@ import pytest
 
 from linrep._lib import papers
 from linrep.claims import contents
-from linrep.claims.findings import findings
-from linrep.claims.proofs import proofs
+from linrep.claims.prose import findings, proofs
 from linrep.cli import names
 
 

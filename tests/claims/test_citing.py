@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 import linrep as lr
-from linrep.claims import citing, load_file
+from linrep.claims import load_file, prose
 from linrep.claims.record import of_claim
 from linrep.cli import main
 from tests.tools import complaint
@@ -30,11 +30,11 @@ def call(*words, code=0):
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_each_paper_has_one_complete_entry(name):
-    text = citing.paper(name)
+    text = prose.bibtex(name)
     assert text.count("@") == 1
     assert text.count("{") == text.count("}")
     assert {"title", "author", "year", "url"} <= set(re.findall(r"^  (\w+) +=", text, re.M))
-    assert citing.noted(text, "Here").endswith(",\n  note = {Here},\n}\n")
+    assert prose.noted(text, "Here").endswith(",\n  note = {Here},\n}\n")
 
 
 def test_a_statement_is_cited_with_its_place():
@@ -43,7 +43,7 @@ def test_a_statement_is_cited_with_its_place():
     name = f"corrected form, fedrep.theorem2.corrected in linrep {lr.__version__}"
     assert found.startswith("@inproceedings{collins2021exploiting,\n")
     assert f"  note = {{{place} ({name})}},\n}}\n" in found
-    assert doctest.testmod(citing).failed == 0
+    assert doctest.testmod(prose).failed == 0
 
 
 def test_a_claim_of_ones_own_is_cited_by_the_file_beside_it(tmp_path):
@@ -65,7 +65,7 @@ def test_the_command_prints_all_some_and_places():
     entries = re.findall(r"^@\w+\{(.*),$", everything, re.M)
     assert len(set(entries)) == len(entries) > 1 + len(PAPERS)
     assert everything.count("{") == everything.count("}")
-    assert call("pflmf") == citing.paper("pflmf")
+    assert call("pflmf") == prose.bibtex("pflmf")
     several = call("fedrep.lemma[12]", "flute")
     assert several.count("@") == 2
     assert "fedrep.lemma1 in linrep" in several

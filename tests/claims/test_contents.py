@@ -1,7 +1,5 @@
 """Papers side by side: the reader of their contents, and what is shown of them."""
 
-import tomllib
-
 import pytest
 from click.testing import CliRunner
 
@@ -9,7 +7,6 @@ import linrep as lr
 from linrep._lib.papers import own
 from linrep.claims import claims, ledger
 from linrep.claims import contents as side
-from linrep.claims import counts as numbers
 from linrep.claims.pages import pages
 from linrep.claims.record import Record
 from linrep.cli import main
@@ -47,8 +44,6 @@ def sample(tmp_path, monkeypatch):
     path.write_text(SAMPLE, encoding="utf-8")
     own = {"fedrep": side.read(path)}
     monkeypatch.setattr(side, "known", lambda: own)
-    items = tomllib.loads(SAMPLE)["item"]
-    monkeypatch.setattr(numbers, "listed_items", lambda paper: items if paper == "fedrep" else [])
     return own["fedrep"]
 
 
@@ -86,8 +81,8 @@ def test_a_notebook_gets_a_table(sample):
 
 def test_statements_on_networks_are_counted_apart(sample):
     own = [item for item in claims(["fedrep"]).values() if item.form == "printed"]
-    found = side.counts("fedrep")
-    assert numbers.of_networks("fedrep") == {"fedrep.theorem1"}
+    found = side.of_paper("fedrep")
+    assert side.of_networks("fedrep") == {"fedrep.theorem1"}
     assert found.kinds["networks"].total() == 1
     assert found.printed.total() == len(own) - 1
     wrong = [item.id for item in own if ledger.recorded()[item.id].verdict != "holds"]
@@ -141,25 +136,25 @@ def test_failures_under_a_corrected_hypothesis_are_counted():
         item("mine.c", "corrected", "holds"), item("mine.d", "corrected", own=True),
         item("mine.e", "corrected", corrects="mine.a"),
     ]  # fmt: skip
-    found = numbers.counts(items)
+    found = side.counts(items)
     assert found.under_corrected == 1
     assert {kind: each.total() for kind, each in found.kinds.items()} == {
         "printed": 3, "networks": 0, "corrected": 1, "own": 1,
     }  # fmt: skip
-    row = dict(zip(numbers.heads(), found.cells(), strict=True))
-    assert (row["statements"], row["fail"], row[numbers.UNDER_CORRECTED]) == ("3", "2", "1")
+    row = dict(zip(side.heads(), found.cells(), strict=True))
+    assert (row["statements"], row["fail"], row[side.UNDER_CORRECTED]) == ("3", "2", "1")
 
 
 def test_all_tables_have_the_same_totals():
     recorded = ledger.recorded()
-    row = numbers.counts(recorded.values()).cells()
+    row = side.counts(recorded.values()).cells()
     (total,) = (
         line
         for line in pages(recorded)["ledger.md"].splitlines()
         if line.startswith("| all |") and "hold" in line
     )
     assert total == f"| all | {' | '.join(row)} |"
-    each = [side.counts(paper).cells() for paper in own()]
+    each = [side.of_paper(paper).cells() for paper in own()]
     assert row[0] == str(sum(int(cells[0]) for cells in each))
     assert repr(lr.statements).startswith(f"{row[0]} statements: ")
 

@@ -7,17 +7,17 @@ from typing import is_typeddict
 import pytest
 
 import linrep.claims
-from linrep.claims import contents, findings, instances, record
+from linrep.claims import contents, record, search
 
 CLASSES = {
     name: item
-    for module in (linrep.claims, contents, findings, record)
+    for module in (linrep.claims, contents, record)
     for name in dir(module)
     if inspect.isclass(item := getattr(module, name))
     and (module is linrep.claims or item.__module__ == module.__name__)
     and not is_typeddict(item)
 }
-OTHERS = {"Record.cite": record.Record.cite, "search_instances": instances.search_instances}
+OTHERS = {"Record.cite": record.Record.cite, "search_instances": search.search_instances}
 
 
 def test_all_classes_are_looked_at():

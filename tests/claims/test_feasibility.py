@@ -5,7 +5,7 @@ import math
 import pytest
 
 from linrep.claims import HOLDS, VACUOUS, decide
-from linrep.claims.feasibility import within_reach
+from linrep.claims.measurements import within_reach
 from linrep.theory.requirements import POSSIBLE
 from tests.tools import complaint
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from linrep._lib.papers import papers
-from linrep.claims import Cases, Condition, Frequency, claim, grounds, ledger, proofs
+from linrep.claims import Cases, Condition, Frequency, claim, ledger, prose
 from linrep.claims.evidence import CERTIFIED, DERIVED, EXACT, PROVED
 from linrep.claims.record import Record
 from linrep.claims.verdict import judge
@@ -101,7 +101,7 @@ def test_what_a_section_derives_is_derived_and_its_digest_is_kept(tmp_path, run_
     )
     run_linrep("verify", "own.py", "--json", "own.json", "--ledger", "book.json", "--record")
     bold, rare = json.loads(Path(tmp_path, "own.json").read_text())
-    assert (bold["strength"], bold["derivation"]) == (DERIVED, proofs.digest("mine.bold", tmp_path))
+    assert (bold["strength"], bold["derivation"]) == (DERIVED, prose.digest("mine.bold", tmp_path))
     assert (rare["strength"], rare["missing"]) == (
         "statistical", "its check says proved, and samples are statistical; it is statistical"
     )  # fmt: skip
@@ -131,7 +131,7 @@ def test_a_stored_proved_is_a_claim_until_its_ground_is_found(tmp_path):
     for word in (PROVED, *EARNED):
         read = entry_of(id="toy.bold", strength=word, parts=[values | {"strength": word}])
         for folder in (None, tmp_path):
-            found = grounds.earned(read, folder)
+            found = ledger.earned(read, folder)
             assert (found.strength, found.parts[0].strength) == ("searched", "searched")
             assert "no section headed `toy.bold`" in found.missing
 
@@ -159,7 +159,7 @@ def test_answers_certify_where_they_prove_lines_of_something(changes, strength):
         parts=found.parts,
         lines={"one": line},
     )
-    found = grounds.earned(record, None)
+    found = ledger.earned(record, None)
     assert found.strength == strength
     whole = line["whole"]
     assert bool(record.proved_by) == (strength == CERTIFIED or not whole)
@@ -185,7 +185,7 @@ def test_every_strength_of_the_ledger_is_found_again():
     assert [name for name, entry in entries.items() if entry.missing] == []
     for name, entry in entries.items():
         if entry.strength == DERIVED:
-            assert proofs.derivation(name, papers()[entry.paper].folder), name
+            assert prose.derivation(name, papers()[entry.paper].folder), name
         if entry.strength == EXACT:
             assert any(part.ground for part in entry.parts if part.strength == EXACT), name
 

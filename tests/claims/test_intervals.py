@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linrep.claims import FAILS, HOLDS, UNDECIDED, Condition, Missing, decide
-from linrep.claims.intervals import everywhere
+from linrep.claims.search import everywhere
 
 
 def test_an_inequality_of_two_variables_is_proved():

@@ -8,7 +8,6 @@ import pytest
 from linrep.claims import Budget, Cases, Identity, Search, decide
 from linrep.claims.certificates import certificates
 from linrep.claims.evidence import CERTIFIED, EXACT, PROVED, SEARCHED
-from linrep.claims.grounds import by_solvers
 from linrep.claims.laws import (
     Arrays,
     Grid,
@@ -22,6 +21,7 @@ from linrep.claims.laws import (
     measured,
     printed,
 )
+from linrep.claims.ledger import by_solvers
 from linrep.claims.mutants import Mutant, ask_solvers
 from linrep.claims.record import Record
 from linrep.claims.solvers import SOLVERS

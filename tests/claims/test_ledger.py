@@ -20,8 +20,7 @@ from linrep.claims import (
     pages,
     pictures,
 )
-from linrep.claims.evidence import Evidence
-from linrep.claims.quantities import Fact
+from linrep.claims.evidence import Evidence, Fact
 from linrep.claims.record import Record, failing_parts
 from tests.tools import claims_of, rewrite
 

@@ -39,13 +39,13 @@ from linrep.claims import (
     decide,
     everywhere,
     judge,
-    search,
+    search_instances,
 )
 from linrep.claims.decisions import takes_runs
 from linrep.claims.evidence import read_in_several_ways
 from linrep.claims.measurements import flat
 from linrep.claims.record import Record
-from linrep.claims.storage import plain, read
+from linrep.claims.verify import plain, read
 from linrep.stats import TransitionPoint
 from tests.tools import complaint
 
@@ -60,8 +60,8 @@ def one_of_each(rng):
     points = [TransitionPoint(v, v / 1.01, v * 1.01, 0.95, 0.5, 1.0) for v in x]
     rows = pd.DataFrame({"n": np.repeat(x, 100), "constant": np.concatenate(samples)})
     pairs = rng.uniform(1.0, 2.0, 60)
-    found = search(
-        lambda shape, z: (abs(z[0]), 2.0 * abs(z[0])), [{}], lambda shape: 1, Budget("quick"), rng
+    found = search_instances(
+        lambda z: (abs(z), 2.0 * abs(z)), [{}], {"z": ()}, Budget("quick"), rng
     )
     return {
         "cases": Cases([(1.0, 2.0, {"x": [1, 2]}), (0.0, 0.0, {})]),
@@ -153,10 +153,9 @@ def test_the_picture_of_frequencies_has_their_intervals_in_one_panel():
 
 
 def test_the_picture_of_a_search_ends_at_the_tightest_instance(fresh_rng):
-    found = search(
-        lambda shape, z: (abs(z[0]), abs(z[0]) + abs(z[1])), [{}], lambda shape: 2,
-        Budget("quick"), fresh_rng,
-    )  # fmt: skip
+    found = search_instances(
+        lambda a, b: (abs(a), abs(a) + abs(b)), [{}], {"a": (), "b": ()}, Budget(), fresh_rng
+    )
     points = decide(found).points
     assert points["y"].max() == found.tightest
     assert found.ratios.size <= 500

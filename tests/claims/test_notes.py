@@ -6,8 +6,8 @@ import pytest
 
 from linrep.claims import ledger
 from linrep.claims.evidence import FAILS, VACUOUS
-from linrep.claims.findings import findings
-from linrep.claims.notes import note, notes, pages
+from linrep.claims.pages import note, note_pages, notes
+from linrep.claims.prose import findings
 
 WORDS = 1200  # on two printed pages, with formulas and programs
 
@@ -16,7 +16,7 @@ def test_there_is_one_for_each_failure_that_changes_a_conclusion():
     found = {finding for finding in findings().values() if finding.severity == "conclusion"}
     assert set(notes().values()) == found
     assert all(ledger.recorded()[name].verdict in (FAILS, VACUOUS) for name in notes())
-    assert len(pages()) == len(notes()) + 1
+    assert len(note_pages()) == len(notes()) + 1
 
 
 @pytest.mark.parametrize("name", notes())

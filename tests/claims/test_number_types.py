@@ -20,9 +20,8 @@ from linrep.claims import (
     decide,
     ledger,
 )
-from linrep.claims.evidence import ratio_is, shown
+from linrep.claims.evidence import LOWER, TYPES, UPPER, VALUE, ratio_is, shown
 from linrep.claims.pages import pages
-from linrep.claims.quantities import LOWER, TYPES, UPPER, VALUE
 from linrep.claims.verdict import judge
 from linrep.claims.verify import verify
 from linrep.cli import main

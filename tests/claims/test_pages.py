@@ -9,7 +9,7 @@ import linrep
 from linrep._lib.papers import papers
 from linrep.claims import claims, corrections, ledger, pages
 from linrep.claims.claim import paper_of
-from linrep.claims.grounds import earned
+from linrep.claims.ledger import earned
 from linrep.claims.record import Record
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import linrep as lr
 from linrep.claims import VERDICTS, Evidence, claims, contents, ledger, pages, pictures
-from linrep.claims.counts import KINDS, counts
+from linrep.claims.contents import KINDS, counts
 from linrep.claims.evidence import combine
 from linrep.claims.verify import verify
 from tests.tools import complaint
@@ -91,7 +91,7 @@ def test_all_statements_are_shown_as_counts():
     for kind in ("networks", "corrected", "own"):
         assert f"; {found.kinds[kind].total()} {KINDS[kind]}s: " in shown.splitlines()[0]
     assert len(shown.splitlines()) == 7
-    expected = contents.counts("perfedsi").cells()
+    expected = contents.of_paper("perfedsi").cells()
     (row,) = (line.split() for line in shown.splitlines() if "perfedsi " in line)
     assert row[1:4] == expected[:3]
     assert row[-4:] == expected[-1].split()

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from linrep.claims.smtlib import Term, script
+from linrep.claims.certificates import Term, script
 from tests.tools import complaint
 
 x, y = Term("x"), Term("y")

@@ -5,9 +5,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from linrep.claims import Budget, Cases, decide, search, search_instances
+from linrep.claims import Budget, Cases, decide, search_instances
 from linrep.claims.evidence import instances
 from tests.tools import complaint, sampled
+
+
+def search(lhs_rhs, shapes, length, budget, rng, **options):
+    """Search instances that are nothing but numbers."""
+
+    def read(reader, shape):
+        return shape, reader.numbers(length(shape))
+
+    return search_instances(lambda at: lhs_rhs(*at), shapes, read, budget, rng, **options)
 
 
 def inequality(*arguments, **options):

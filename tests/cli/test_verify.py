@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from linrep.claims import claims, findings, ledger, pictures
+from linrep.claims import claims, ledger, pictures, prose
 from linrep.claims.record import Record
 from linrep.cli import main
 from tests.cli import support
@@ -270,7 +270,7 @@ def test_the_list_is_filtered():
 
 
 def test_what_fails_is_said_in_a_line_unless_asked_for_more(folder):
-    reason = findings.findings()["fedrep.A1_W"].headline
+    reason = prose.findings()["fedrep.A1_W"].headline
     short = call("fedrep.A1_W", "fedrep.lemma5.union")
     assert f"\nfedrep.A1_W fails: {reason}\nfedrep.lemma5.union fails: " in short
     long = call("fedrep.A1_W", "--verbose")

@@ -26,9 +26,9 @@ import linrep
 from linrep._lib import papers
 from linrep._lib.display import number
 from linrep._lib.scripts import available
-from linrep.claims import HOLDS, UNDECIDED, claims, findings, ledger, pages
-from linrep.claims.counts import counts
-from linrep.claims.quantities import LOWER
+from linrep.claims import HOLDS, UNDECIDED, claims, ledger, pages, prose
+from linrep.claims.contents import counts
+from linrep.claims.evidence import LOWER
 from linrep.cli import main
 from tests.tools import quoted
 
@@ -42,7 +42,7 @@ PAGES = sorted(
     and not {"_build", "jupyter_execute", "notebooks"} & set(path.parts)
 )
 #: Findings are reproductions that stand alone; all other pages read from top to bottom.
-ALONE = papers.files(findings.FILE, papers.own())
+ALONE = papers.files(prose.FINDINGS, papers.own())
 #: Categories of characters beside letters and marks that stay in GitHub's anchors.
 NAME = ("Nd", "Pc")
 
@@ -346,13 +346,13 @@ def test_pages_of_the_ledger_have_every_claim():
 
 
 def test_findings_have_headline_severity_and_reason_for_all_that_fails():
-    found = findings.findings()
+    found = prose.findings()
     verdicts = {name: entry.verdict for name, entry in ledger.recorded().items()}
     wrong = {name for name, verdict in verdicts.items() if verdict not in (HOLDS, UNDECIDED)}
     assert set(found) == wrong
     for finding in found.values():
         assert finding.headline
-        assert finding.severity in findings.SEVERITIES, finding.ids
+        assert finding.severity in prose.SEVERITIES, finding.ids
         assert finding.reason
         assert finding.text.startswith(finding.reason[:20])
 
@@ -430,7 +430,7 @@ def test_the_changelog_counts_the_notebooks():
 
 
 def test_the_readmes_failures_are_findings_that_change_a_conclusion():
-    found = findings.findings()
+    found = prose.findings()
     lines = re.findall(r"^- .*?, (.*) \(\[`(.*)`\]\((.*)\)\): (.*)\.$", README, re.MULTILINE)
     assert {name.partition(".")[0] for _, name, *_ in lines} == {page.parent.name for page in ALONE}
     for place, name, link, text in lines:

@@ -8,11 +8,9 @@ from markdown_it import MarkdownIt
 from linrep._lib.papers import files, own
 from linrep.claims import HOLDS, claims, ledger
 from linrep.claims.evidence import STRENGTHS
-from linrep.claims.findings import FILE, SEVERITIES, findings
-from linrep.claims.proofs import proofs
-from linrep.claims.sections import sections
+from linrep.claims.prose import FINDINGS, SEVERITIES, findings, proofs, sections
 
-PATHS = files(FILE, own())
+PATHS = files(FINDINGS, own())
 SECTIONS = [(path.parent.name, item) for path in PATHS for item in sections(path)]
 LONGEST = 15  # lines of code
 STRENGTH = rf"({'|'.join(STRENGTHS)})\b"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from linrep.claims import claims
-from linrep.claims.order import in_order, position
+from linrep.claims.contents import in_order, position
 
 
 def test_the_place_of_every_claim_is_found_in_its_paper():

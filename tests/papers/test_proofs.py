@@ -20,10 +20,9 @@ from linrep.claims import (
     proved,
 )
 from linrep.claims.evidence import CERTIFIED, DERIVED, EXACT, PROVED, SEARCHED
-from linrep.claims.proofs import FILE, proofs
-from linrep.claims.sections import sections
+from linrep.claims.prose import PROOFS, proofs, sections
 
-SECTIONS = [(path.parent.name, item) for path in files(FILE, own()) for item in sections(path)]
+SECTIONS = [(path.parent.name, item) for path in files(PROOFS, own()) for item in sections(path)]
 
 
 def test_a_derivation_is_tested():

@@ -9,8 +9,7 @@ import pytest
 
 from linrep.claims import claims
 from linrep.claims import ledger as book
-from linrep.claims.counts import kinds
-from linrep.claims.order import in_order
+from linrep.claims.contents import in_order, kinds
 from linrep.report import gather, render
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")

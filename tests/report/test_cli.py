@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from linrep.claims import claims
-from linrep.claims.findings import SEVERITIES
+from linrep.claims.prose import SEVERITIES
 from linrep.cli import main
 
 

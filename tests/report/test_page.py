@@ -10,10 +10,9 @@ import pytest
 
 from linrep.claims import Fact, claims, load_file, pages
 from linrep.claims import ledger as book
-from linrep.claims.counts import counts
-from linrep.claims.findings import SEVERITIES, findings
-from linrep.claims.grids import grids
-from linrep.claims.order import in_order
+from linrep.claims.contents import counts, in_order
+from linrep.claims.pages import grids
+from linrep.claims.prose import SEVERITIES, findings
 from linrep.report import gather, render
 from tests.report.conftest import draw_figures, leave_undrawn
 

@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import search_instances
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import law
+from linrep.claims.measurements import relative
 from linrep.papers.fedrep import model
 from linrep.problems.subspace import distance, orthonormalize
 from linrep.theory.fedrep_limits import population_bound

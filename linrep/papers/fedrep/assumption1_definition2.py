@@ -7,9 +7,8 @@ from scipy.special import hyp0f1
 from scipy.stats import t as student
 
 from linrep.claims import Condition, Mean, search_instances, statement
-from linrep.claims.evidence import PROVED
+from linrep.claims.evidence import LOWER, PROVED, VALUE
 from linrep.claims.laws import at_most, measured
-from linrep.claims.quantities import LOWER, VALUE
 from linrep.papers.fedrep.model import DESIGNS, samples_of
 from linrep.problems.subspace import random_frame
 

@@ -10,9 +10,9 @@ from numpy.linalg import eigh, eigvalsh, norm
 
 import linrep as lr
 from linrep.claims import Curve, Fact, Identity, search_instances, statement
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import at_most, law, measured
+from linrep.claims.measurements import relative
 from linrep.papers.fedrep import model
 from linrep.papers.fedrep.counterexamples import a1_w
 from linrep.problems import SharedRepresentation

@@ -21,9 +21,8 @@ from linrep.claims import (
     Together,
     statement,
 )
-from linrep.claims.evidence import PROVED
+from linrep.claims.evidence import PROVED, UPPER
 from linrep.claims.laws import at_most, measured
-from linrep.claims.quantities import UPPER
 from linrep.claims.tables import draw_seeds
 from linrep.papers.fedrep.model import GAUSSIAN, fewest_samples, read_as
 from linrep.stats import transition_point

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.linalg import null_space, subspace_angles
 
-from linrep.claims.deviations import relative
 from linrep.claims.laws import law
+from linrep.claims.measurements import relative
 from linrep.papers.fedrep.model import Drawn
 from linrep.problems.subspace import distance, frame_at_distance, orthonormalize, random_frame
 

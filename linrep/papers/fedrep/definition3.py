@@ -4,8 +4,8 @@ import numpy as np
 from numpy.linalg import norm
 
 from linrep.claims import search_instances, statement
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
+from linrep.claims.measurements import relative
 from linrep.papers.fedrep.model import (
     DIVERSE,
     NORMALIZED,

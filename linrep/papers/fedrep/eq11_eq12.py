@@ -8,8 +8,8 @@ import pandas as pd
 
 from linrep import algorithms
 from linrep.claims import Condition, Curve, Exponent, Fact, Mean, statement
+from linrep.claims.evidence import LOWER
 from linrep.claims.laws import at_most, measured
-from linrep.claims.quantities import LOWER
 from linrep.papers.fedrep.counterexamples.eq12 import over_claimed
 from linrep.papers.fedrep.model import GAUSSIAN_ASSUMPTIONS, fewest_samples
 from linrep.problems import SharedRepresentation

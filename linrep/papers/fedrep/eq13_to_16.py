@@ -5,7 +5,7 @@ from itertools import combinations, product
 import numpy as np
 
 from linrep.claims import Readings, statement
-from linrep.claims.deviations import relative
+from linrep.claims.measurements import relative
 from linrep.papers.fedrep import model
 from linrep.problems.subspace import distance, orthonormalize
 

@@ -6,9 +6,9 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import everywhere
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import at_most, equal, law, measured
+from linrep.claims.measurements import relative
 from linrep.papers.fedrep import model
 
 

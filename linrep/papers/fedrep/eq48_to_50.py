@@ -6,9 +6,9 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import everywhere, statement
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Region, at_most, lines, measured
+from linrep.claims.measurements import relative
 from linrep.papers.fedrep import model
 from linrep.papers.fedrep.counterexamples.lemma5_eq50 import matrix
 

@@ -4,9 +4,9 @@ import numpy as np
 from scipy.linalg import null_space
 
 from linrep.claims import Mean, Together, statement
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import law
+from linrep.claims.measurements import relative
 from linrep.papers.fedrep import model
 from linrep.problems import SharedRepresentation
 from linrep.problems.subspace import distance, orthonormalize, random_frame

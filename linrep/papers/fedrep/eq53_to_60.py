@@ -5,9 +5,9 @@ from numpy.linalg import norm
 from scipy.linalg import null_space
 
 from linrep.claims import everywhere, statement
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import law
+from linrep.claims.measurements import relative
 from linrep.papers.fedrep import model
 from linrep.problems.subspace import distance
 

@@ -5,8 +5,8 @@ import pandas as pd
 from numpy.linalg import eigvalsh, norm
 
 from linrep.claims import Constant, Frequency, statement
-from linrep.claims.deviations import relative
 from linrep.claims.laws import Open, Region, at_most, law, lines
+from linrep.claims.measurements import relative
 from linrep.claims.tables import cells
 from linrep.papers.fedrep import model
 from linrep.theory import fedrep as theory

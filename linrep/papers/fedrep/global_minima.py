@@ -7,9 +7,9 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import Cases, Identity, Readings, statement
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import at_most, measured
+from linrep.claims.measurements import relative
 from linrep.papers.fedrep.counterexamples.global_minima import (
     inverse,
     loss,

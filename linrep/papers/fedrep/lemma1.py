@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import statement
-from linrep.claims.deviations import relative
+from linrep.claims.measurements import relative
 from linrep.papers.fedrep import model
 
 #: The displays that are misprinted: where the right form is, both forms' names.

@@ -7,10 +7,9 @@ import numpy as np
 from scipy.stats import chi2
 
 from linrep.claims import Exponent, everywhere, statement
-from linrep.claims.deviations import relative
-from linrep.claims.evidence import PROVED
+from linrep.claims.evidence import PROVED, UPPER
 from linrep.claims.laws import Region, Root, at_most, law, lines, measured
-from linrep.claims.quantities import UPPER
+from linrep.claims.measurements import relative
 from linrep.claims.tables import cells
 from linrep.papers.fedrep import model
 from linrep.papers.fedrep.concentration import (

@@ -18,8 +18,7 @@ from linrep.claims import (
     everywhere,
     statement,
 )
-from linrep.claims.evidence import PROVED
-from linrep.claims.quantities import LOWER, UPPER
+from linrep.claims.evidence import LOWER, PROVED, UPPER
 from linrep.claims.tables import cells
 from linrep.papers.fedrep import model
 from linrep.papers.fedrep.concentration import (

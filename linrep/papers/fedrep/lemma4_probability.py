@@ -6,9 +6,8 @@ import numpy as np
 from scipy.stats import chi2
 
 from linrep.claims import Readings, Together, everywhere, statement
-from linrep.claims.evidence import PROVED
+from linrep.claims.evidence import PROVED, UPPER
 from linrep.claims.laws import at_most, measured
-from linrep.claims.quantities import UPPER
 from linrep.papers.fedrep.model import GAUSSIAN_ASSUMPTIONS
 
 LOGARITHM = "log probability of a violation"

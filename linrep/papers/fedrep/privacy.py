@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 
 from linrep.claims import Condition, statement
-from linrep.claims.deviations import relative
 from linrep.claims.laws import at_most, law, measured
+from linrep.claims.measurements import relative
 from linrep.claims.tables import curve
 from linrep.papers.fedrep.counterexamples import privacy as leak
 from linrep.papers.fedrep.model import Drawn, instance, samples_of

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from linrep.claims import Cases, Fact, Identity, Readings, statement
-from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
+from linrep.claims.measurements import identities, relative
 from linrep.papers.flute.counterexamples import nc as printed
 from linrep.problems.subspace import random_frame
 

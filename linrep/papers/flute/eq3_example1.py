@@ -3,9 +3,9 @@
 import numpy as np
 
 from linrep.claims import Readings, proved, statement
-from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import at_most, equal, measured
+from linrep.claims.measurements import identities, relative
 from linrep.papers.flute.lifted import EXACT
 from linrep.problems import LowRankRegression
 from linrep.problems.subspace import random_frame

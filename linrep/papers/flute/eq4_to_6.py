@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from linrep.claims import Cases, Identity, Readings, proved, statement
-from linrep.claims.deviations import identities
 from linrep.claims.evidence import MISPRINT, PROVED
+from linrep.claims.measurements import identities
 from linrep.papers.flute.counterexamples import eq5_6 as smallest
 from linrep.papers.flute.lifted import CONVENTIONS, EXACT, deviation_from_13, draw_case
 from linrep.papers.flute.model import FULL

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims import Cases, Curve, Fact, Frequency, Together, statement
-from linrep.claims.evidence import FAILS
-from linrep.claims.quantities import UPPER
+from linrep.claims.evidence import FAILS, UPPER
 from linrep.papers.flute import entering
 from linrep.papers.flute.counterexamples import lemmaa4_proof, lemmaa4_range, lemmaa4_scale
 from linrep.papers.flute.model import GAP, Spectrum, spectra

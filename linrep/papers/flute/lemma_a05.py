@@ -9,8 +9,7 @@ import pandas as pd
 
 from linrep.algorithms import flute
 from linrep.claims import Cases, Curve, Frequency, Identity, statement
-from linrep.claims.evidence import FAILS
-from linrep.claims.quantities import LOWER, VALUE
+from linrep.claims.evidence import FAILS, LOWER, VALUE
 from linrep.papers.flute import entering
 from linrep.papers.flute.counterexamples import tr_and_lemmaa5 as one_step
 from linrep.papers.flute.model import DRAWN, POPULATION, SCALES, Spectrum, scaled_spectrum, spectra

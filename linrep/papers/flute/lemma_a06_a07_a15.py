@@ -6,9 +6,8 @@ from functools import partial
 import numpy as np
 
 from linrep.claims import Cases, Fact, Identity, proved, statement
-from linrep.claims.evidence import PROVED
+from linrep.claims.evidence import LOWER, PROVED
 from linrep.claims.laws import Open, Region, Root, at_most, lines
-from linrep.claims.quantities import LOWER
 from linrep.papers.flute import model
 from linrep.papers.flute.counterexamples import lemmaa6 as signs
 from linrep.papers.flute.model import DRAWN, norm_of, rest_of, searched_region, step, thin

@@ -3,9 +3,8 @@
 import numpy as np
 
 from linrep.claims import Cases, proved, statement
-from linrep.claims.evidence import FAILS, PROVED
+from linrep.claims.evidence import FAILS, PROVED, UPPER
 from linrep.claims.laws import Region, Root, at_most, lines
-from linrep.claims.quantities import UPPER
 from linrep.claims.tables import curve
 from linrep.papers.flute import model
 from linrep.papers.flute.counterexamples import lemmaa16 as printed

@@ -9,8 +9,8 @@ from scipy.optimize import minimize
 
 from linrep.algorithms import empirical_risk_minimizer, fedrep, fit_heads, flute, gaussian_start
 from linrep.claims import Cases, Fact, Identity, statement
-from linrep.claims.deviations import identities
 from linrep.claims.evidence import FAILS
+from linrep.claims.measurements import identities
 from linrep.papers.flute.eq4_to_6 import regularizer
 from linrep.papers.flute.lifted import SHAPES, draw_case
 from linrep.papers.flute.model import FULL, GAUSSIAN

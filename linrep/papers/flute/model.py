@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.claims import Cases, Hypothesis, Search, instances
-from linrep.claims.violations import GUARD
+from linrep.claims import Cases, Hypothesis, Search, search
+from linrep.claims.search import GUARD
 from linrep.theory import flute_samples
 from linrep.theory.flute import Spectrum, step_size_limits
 
@@ -178,7 +178,7 @@ def noise_bounds(samples, allowed, place, name, *, noises=NOISES, rounds=None):
 # From real numbers to points of the regions.
 
 
-class Reader(instances.Reader):
+class Reader(search.Reader):
     """Reads numbers with the ends of intervals met often: by clipping."""
 
     def share(self) -> float:
@@ -397,7 +397,7 @@ def drawn(read, shape: Shape, rng, scale=1.0):
 
 def searched(sides, shapes, read, budget, rng, **options) -> Search:
     """Look for a violation of sides(instance), read(reader, shape) being an instance."""
-    return instances.search_instances(sides, shapes, read, budget, rng, reader=Reader, **options)
+    return search.search_instances(sides, shapes, read, budget, rng, reader=Reader, **options)
 
 
 def confirmed(lhs_rhs):

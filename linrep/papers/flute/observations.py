@@ -6,8 +6,8 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import Cases, Fact, Identity, statement
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import FAILS, PROVED
+from linrep.claims.measurements import relative
 from linrep.papers.flute.appendix_b import cosine, minimum, normalized, target
 from linrep.papers.flute.counterexamples import observationb2 as unequal
 from linrep.papers.flute.counterexamples import observationb3 as simplex

@@ -7,7 +7,7 @@ import numpy as np
 
 from linrep.algorithms import flute
 from linrep.claims import Fact, Frequency, statement
-from linrep.claims.feasibility import within_reach
+from linrep.claims.measurements import within_reach
 from linrep.papers.flute import entering
 from linrep.papers.flute.lemma_a05 import noisy_runs, same_samples, samples_needed
 from linrep.papers.flute.model import DRAWN, Spectrum, scaled, spectra

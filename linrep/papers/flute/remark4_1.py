@@ -4,7 +4,7 @@ import numpy as np
 
 from linrep.algorithms import empirical_risk_minimizer, flute, gaussian_start
 from linrep.claims import Fact, Frequency, Readings, Together, statement
-from linrep.claims.quantities import LOWER
+from linrep.claims.evidence import LOWER
 from linrep.papers.flute import settings
 from linrep.papers.flute.model import POPULATION, Spectrum, step_size_limits
 from linrep.papers.flute.runs import truth_of

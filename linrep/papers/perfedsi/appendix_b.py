@@ -7,7 +7,7 @@ import pandas as pd
 
 from linrep.algorithms import biases as methods
 from linrep.claims import Cases, Fact, Identity, Together, statement
-from linrep.claims.deviations import identities, relative
+from linrep.claims.measurements import identities, relative
 from linrep.claims.tables import growth
 from linrep.papers.perfedsi.counterexamples.appendixb import sides
 from linrep.papers.perfedsi.model import EXPLAINED, NORMAL_NOISE

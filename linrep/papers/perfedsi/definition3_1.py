@@ -8,10 +8,9 @@ import pandas as pd
 from numpy.linalg import norm
 
 from linrep.claims import Cases, Constant, Curve, Fact, Readings, Search, statement
-from linrep.claims.deviations import identities
-from linrep.claims.evidence import PROVED
+from linrep.claims.evidence import LOWER, PROVED, UPPER
 from linrep.claims.laws import at_most, measured
-from linrep.claims.quantities import LOWER, UPPER
+from linrep.claims.measurements import identities
 from linrep.papers.perfedsi import model, rounds
 from linrep.papers.perfedsi.counterexamples.definition3_1 import sides
 from linrep.papers.perfedsi.definition_c03 import ROOT, beside_small_U

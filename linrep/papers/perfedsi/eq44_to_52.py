@@ -10,10 +10,9 @@ import numpy as np
 from numpy.linalg import norm
 
 from linrep.claims import Cases, Identity, statement
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Region, at_most, lines
-from linrep.claims.measurements import Array
+from linrep.claims.measurements import Array, relative
 from linrep.papers.perfedsi.counterexamples.eq44_50 import sides as sides_of_44
 from linrep.papers.perfedsi.counterexamples.eq47_51 import sides as sides_of_49
 from linrep.papers.perfedsi.counterexamples.eq52 import sides as sides_of_52

@@ -7,9 +7,9 @@ from math import prod
 import numpy as np
 
 from linrep.claims import Cases, Identity, Readings, statement
-from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Grid, at_most, law
+from linrep.claims.measurements import identities, relative
 from linrep.papers.perfedsi.counterexamples.remark2_2_linear import sides as sides_of_ones
 from linrep.papers.perfedsi.model import SAMPLING
 from linrep.problems import SideInformationCompletion

@@ -10,8 +10,8 @@ import pandas as pd
 
 from linrep.claims import Cases, Curve, Identity, Readings, Together, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.instances import search_instances
 from linrep.claims.laws import Open, Region, at_most, lines
+from linrep.claims.search import search_instances
 from linrep.papers.perfedsi.model import COMPLETION, REGION, SHAPES, event, read, setting_of
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory

@@ -8,8 +8,8 @@ import numpy as np
 
 from linrep.claims import Cases, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.instances import search_instances
 from linrep.claims.laws import Region, at_most, lines, measured
+from linrep.claims.search import search_instances
 from linrep.papers.perfedsi import model
 from linrep.papers.perfedsi.counterexamples.lemmac7 import sides
 from linrep.theory import perfedsi as theory

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.linalg import norm
 
 from linrep.claims import Cases, Identity, Readings, Search, Together, statement
-from linrep.claims.deviations import identities
-from linrep.claims.evidence import PROVED
-from linrep.claims.instances import search_instances
+from linrep.claims.evidence import LOWER, PROVED, UPPER
 from linrep.claims.laws import Region, Root, at_most, lines
-from linrep.claims.quantities import LOWER, UPPER
+from linrep.claims.measurements import identities
+from linrep.claims.search import search_instances
 from linrep.papers.perfedsi import model
 from linrep.papers.perfedsi.counterexamples.lemmac8_indicators import sides as sides_of_means
 from linrep.papers.perfedsi.counterexamples.lemmac10 import sides as sides_of_C10

@@ -8,9 +8,8 @@ import numpy as np
 from scipy.linalg import hadamard
 
 from linrep.claims import Exponent, Hypothesis, Search
-from linrep.claims.deviations import relative
-from linrep.claims.instances import Reader, search_instances
-from linrep.claims.measurements import Array
+from linrep.claims.measurements import Array, relative
+from linrep.claims.search import Reader, search_instances
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import Items, Limits, State, Walks, balanced, sequences

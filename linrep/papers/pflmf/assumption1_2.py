@@ -17,11 +17,9 @@ from linrep.claims import (
     Vacuous,
     statement,
 )
-from linrep.claims.deviations import relative
-from linrep.claims.evidence import PROVED
+from linrep.claims.evidence import LOWER, PROVED
 from linrep.claims.laws import at_most, equal, measured
-from linrep.claims.measurements import Array
-from linrep.claims.quantities import LOWER
+from linrep.claims.measurements import Array, relative
 from linrep.papers.pflmf.counterexamples.assumption2_minibatches import variance as of_one_sample
 from linrep.papers.pflmf.model import drawn, stops_falling
 from linrep.problems import Objectives

@@ -9,9 +9,8 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import Cases, Condition, Fact, Readings, statement
-from linrep.claims.evidence import PROVED
+from linrep.claims.evidence import LOWER, PROVED
 from linrep.claims.laws import Open, Region, at_most, equal, lines, measured
-from linrep.claims.quantities import LOWER
 from linrep.papers.pflmf.model import ASSUMPTIONS, NOISY
 from linrep.papers.pflmf.runs import RATIO, Bound, at_rest, exact
 from linrep.papers.pflmf.theorem1 import limit

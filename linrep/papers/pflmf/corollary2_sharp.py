@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import Cases, Identity, statement
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Open, Region, at_most, equal, lines
+from linrep.claims.measurements import relative
 from linrep.papers.pflmf import model, runs
 from linrep.papers.pflmf.model import NOISY
 from linrep.theory import pflmf

@@ -10,10 +10,9 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import Cases, Identity, Readings, statement
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import at_most, measured
-from linrep.claims.measurements import Array
+from linrep.claims.measurements import Array, relative
 from linrep.papers.pflmf import model
 from linrep.papers.pflmf.counterexamples import eq11 as growing
 from linrep.papers.pflmf.model import NOISE, QUANTITY, Case

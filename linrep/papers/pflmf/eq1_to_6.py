@@ -9,10 +9,9 @@ import numpy as np
 import linrep as lr
 from linrep.algorithms import personalized
 from linrep.claims import Identity, Readings, statement
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Grid, at_most, equal, law, measured
-from linrep.claims.measurements import Array
+from linrep.claims.measurements import Array, relative
 from linrep.papers.pflmf.counterexamples import fedrep as by_hand
 from linrep.papers.pflmf.model import rational
 

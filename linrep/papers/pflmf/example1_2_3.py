@@ -15,9 +15,8 @@ from scipy.special import expit
 import linrep as lr
 from linrep.algorithms import personalized
 from linrep.claims import Curve, Fact, Identity, Paired, Readings, statement
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import Array
+from linrep.claims.measurements import Array, relative
 from linrep.claims.tables import draw_seeds
 from linrep.problems import personal
 

@@ -12,8 +12,8 @@ from scipy.optimize import minimize, minimize_scalar
 
 from linrep.algorithms import personalized
 from linrep.claims import Cases, Fact, Identity, statement
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
+from linrep.claims.measurements import relative
 from linrep.papers.pflmf.settings import Figure1, constrained, diameter
 from linrep.problems.personal import Planar, planar
 

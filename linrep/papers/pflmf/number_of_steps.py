@@ -7,8 +7,7 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import Cases, Fact, statement
-from linrep.claims.evidence import PROVED
-from linrep.claims.quantities import UPPER, VALUE
+from linrep.claims.evidence import PROVED, UPPER, VALUE
 from linrep.papers.pflmf.model import ASSUMPTIONS
 from linrep.papers.pflmf.runs import RATIO, Bound, Cells, reference
 from linrep.theory import pflmf

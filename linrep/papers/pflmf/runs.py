@@ -11,7 +11,7 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Curve, Mean, Missing, Together
-from linrep.claims.quantities import LOWER
+from linrep.claims.evidence import LOWER
 from linrep.claims.tables import curve
 from linrep.papers.pflmf.counterexamples import theorem1, theorem1_noise
 from linrep.papers.pflmf.model import power, rational
