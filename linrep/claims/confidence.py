@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -198,3 +198,79 @@ def of_sum(
     down, up = np.abs(weights) * (values - low), np.abs(weights) * (high - values)
     ends = (np.where(weights > 0.0, *pair) for pair in ((down, up), (up, down)))
     return float(weights @ values), max(float(np.linalg.norm(end)) for end in ends)
+
+
+# How many runs would decide.
+
+#: What it takes where replicates do not differ.
+UNTIL_DIFFERENT = "more runs, until replicates differ"
+MOST = 1e9  # runs that can be made
+
+
+def decisive(runs, allowed, level):
+    """Return the largest number of events that is surely rarer, and the least surely more often."""
+    rare = scipy.stats.binom.ppf(level, runs, allowed) - 1.0
+    return rare, scipy.stats.binom.isf(level, runs, allowed) + 1.0
+
+
+def chance_of_at_most(limit, runs, events, trials):
+    """Return with what probability at most so many of these runs have an event.
+
+    It came in so many of the trials: by Jeffreys' prior its probability has a beta distribution, as
+    its share of the runs has nearly, whose variance is that of both.
+    """
+    mean, concentration = (events + 0.5) / (trials + 1.0), trials + 1.0
+    concentration = (concentration + 1.0) * runs / (concentration + runs) - 1.0
+    found = scipy.stats.beta.cdf(
+        (limit + 0.5) / runs, mean * concentration, (1.0 - mean) * concentration
+    )
+    return np.where(limit < 0.0, 0.0, found)
+
+
+def times(made, undecided: Callable[[NDArray[np.float64]], NDArray[np.float64]]):
+    """Return how many times the runs decide in 19 of 20 cases, infinity where none do.
+
+    That is asked of what is to be found if all values of the truth are as likely beforehand: what
+    was measured is not taken for true.
+    """
+    runs = np.ceil(made * 2.0 ** np.arange(0.5, max(1.0, math.log2(MOST / made)), 0.5))
+    open_ = undecided(runs)
+    if np.isnan(open_).any():
+        return math.nan
+    few = open_ <= 0.05
+    return float(runs[few.argmax()] / made) if few.any() else math.inf
+
+
+def inside_later(distances, halves, fewer, error):
+    """Return with what probability an end is in the interval of an estimate of more runs.
+
+    The ends are at these distances from the estimate that was made, which has this standard error;
+    the runs then are 1/`fewer` times those that were made.
+    """
+    spread = error * np.sqrt(1.0 + fewer)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inside = [
+            scipy.stats.norm.cdf((halves - distance) / spread)
+            - scipy.stats.norm.cdf((-halves - distance) / spread)
+            for distance in distances
+            if math.isfinite(distance)
+        ]
+    return np.sum(inside, axis=0)
+
+
+def more(made: int, factor: float, of: str = "runs") -> str:
+    """Say how many runs it would take, `factor` times as many as were made, if numbers stay."""
+    needed = made * factor
+    if math.isnan(needed):
+        return UNTIL_DIFFERENT
+    if not needed < MOST:
+        return f"more {of} than can be made"
+    digits = max(1, math.floor(math.log10(max(needed, 1.0))))
+    rounded = math.ceil(needed / 10 ** (digits - 1)) * 10 ** (digits - 1)
+    return f"about {max(rounded, made + 1)} {of}"
+
+
+def takes_runs(needed: str) -> bool:
+    """Tell whether it is so many runs that would decide, and not other sizes."""
+    clean = needed.endswith("runs without a violation")
+    return needed.startswith("about ") or clean or needed == UNTIL_DIFFERENT

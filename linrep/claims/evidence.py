@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from numbers import Real
@@ -589,6 +589,36 @@ def strengths_of(parts: Iterable[Evidence], verdict: str, *, every: bool) -> dic
         "strength": which([part.strength for part in having], key=STRENGTHS.index, default=""),
         "claimed": which(filter(None, claimed), key=STRENGTHS.index, default=""),
     }
+
+
+def decided(
+    good: bool,
+    bad: bool,
+    sentence: str,
+    *,
+    example: Mapping[str, Any] | None = None,
+    needed: Callable[[], str] = str,
+    **numbers: Any,
+) -> Evidence:
+    """Return that something holds or fails, or is undecided: then what is needed is found out.
+
+    Parameters
+    ----------
+    good, bad : bool
+    sentence : str
+    example : mapping, optional
+        The counterexample where it fails.
+    needed : callable
+    **numbers
+        Other attributes.
+    """
+    return Evidence(
+        FAILS if bad else HOLDS if good else UNDECIDED,
+        sentence,
+        counterexample=example if bad else None,
+        needed="" if good or bad else needed(),
+        **numbers,
+    )
 
 
 def read_in_several_ways(evidence: Evidence) -> list[Evidence]:

@@ -16,10 +16,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
-from linrep.claims import decisions, pictures
 from linrep.claims.evidence import (
     CERTIFIED,
     DERIVED,
@@ -37,7 +36,10 @@ from linrep.claims.evidence import (
     VACUOUS,
     VALUE,
     Evidence,
+    decided,
     ratio_is,
+    said,
+    words,
 )
 from linrep.theory.requirements import POSSIBLE
 
@@ -45,6 +47,8 @@ from linrep.theory.requirements import POSSIBLE
 CLAIMED = ("", PROVED, ENUMERATED, STATISTICAL, SEARCHED)
 _EXACTLY = (CERTIFIED, EXACT)
 _KEPT = 500  # cases and samples, of more than that
+_RANKS = 100  # more than a picture can show
+_FURTHER = 1.001  # times the ratio at the smallest violation; the worst is shown if beyond
 
 Array = NDArray[np.float64]
 Instance = Mapping[str, Any]
@@ -108,20 +112,20 @@ class Measurement:
         level : float
             Probability of a false verdict that it is allowed, if it is statistical.
         """
-        decided = self._decision(level)
-        instance = decided.counterexample
+        found = self._decision(level)
+        instance = found.counterexample
         return replace(
-            decided,
+            found,
             name=self.name,
-            quantity=decided.quantity or self.quantity,
+            quantity=found.quantity or self.quantity,
             unit=self.unit,
             counterexample=None if instance is None else {**self.setting, **instance},
-            worst=None if decided.worst is None else {**self.setting, **decided.worst},
+            worst=None if found.worst is None else {**self.setting, **found.worst},
             measured_is=self.measured_is,
             predicted_is=self.predicted_is,
             kinds=tuple(filter(None, [self.kind])),
-            strength=(strength := self._strength(decided.verdict)),
-            claimed=self._derivable(decided.verdict, strength),
+            strength=(strength := self._strength(found.verdict)),
+            claimed=self._derivable(found.verdict, strength),
             ground=self._ground() if self.strength == PROVED or strength in _EXACTLY else "",
             printed_at=self.printed_at,
         )
@@ -256,10 +260,10 @@ class Cases(Measurement):
         kind = ratio_is(self.measured_is, self.predicted_is)
         return Evidence(
             FAILS if fails else HOLDS,
-            decisions.excess(left, right, self.violations, self.count, worst, self.shown, kind),
+            _excess(left, right, self.violations, self.count, worst, self.shown, kind),
             measured=float(left),
             predicted=float(right),
-            tightness=decisions.ratio(left, right),
+            tightness=ratio(left, right),
             n_trials=self.count,
             counterexample={**worst, "left": float(left), "right": float(right)} if fails else None,
             asked=() if fails else tuple(self.asked),
@@ -280,7 +284,7 @@ class Cases(Measurement):
             ratios = np.where((left > 0.0) & (right > 0.0), left / right, np.nan)
         several = f" in the worst {len(ratios)} of {self.count}"
         rank = f"rank{several if len(ratios) < self.count else ''}"
-        return pictures.in_order(ratios, self.name, rank, "left over right", 1.0)
+        return in_order(ratios, self.name, rank, "left over right", 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,12 +320,25 @@ class Identity(Measurement):
             raise ValueError(f"{_of(self)} holds no deviation")
 
     def _decision(self, level):
-        return decisions.identity(self.deviations, self.tolerance, quantity=self.quantity)
+        worst, instance = max(
+            self.deviations, key=lambda case: math.inf if math.isnan(case[0]) else case[0]
+        )
+        count, good = len(self.deviations), worst <= self.tolerance
+        return decided(
+            good,
+            not good,
+            f"largest {self.quantity} {worst:.2g} over {count} instance{'s' * (count > 1)}, "
+            f"{self.tolerance:.0e} allowed",
+            example={**instance, "deviation": float(worst)},
+            measured=float(worst),
+            predicted=self.tolerance,
+            n_trials=count,
+        )
 
     def picture(self, level: float) -> pd.DataFrame | None:
         """Return the deviations in order of size."""
         deviations = [deviation for deviation, _ in self.deviations]
-        return pictures.in_order(deviations, self.name, "rank", self.quantity, self.tolerance)
+        return in_order(deviations, self.name, "rank", self.quantity, self.tolerance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,19 +395,55 @@ class Search(Measurement):
         object.__setattr__(self, "ratios", _thinned(check.real_array("ratios", self.ratios)))
 
     def _decision(self, level):
-        if self.excess > self.guard:
-            return decisions.violation(
-                self.left, self.right, self.evaluations, self.instance, self.worst
-            )
-        return decisions.not_violated(
-            self.excess, self.tightest, self.evaluations, self.worst, self.equal
+        return self._violation() if self.excess > self.guard else self._none()
+
+    def _violation(self):
+        """Return that a left side above the right one was met: the smallest, and the worst."""
+        left, right, worst = self.left, self.right, self.worst
+        behind = f": {_times(left, right)}" if right > 0.0 else ""
+        most = ""
+        if worst and ratio(worst["left"], worst["right"]) > _FURTHER * ratio(left, right):
+            most = f"; at the worst instance {_times(worst['left'], worst['right'])}"
+        return Evidence(
+            FAILS,
+            f"left side {left:.6g}, right side {right:.6g}{behind}{most}",
+            measured=left,
+            predicted=right,
+            tightness=ratio(left, right),
+            quantity="left side",
+            n_trials=self.evaluations,
+            counterexample={**self.instance, "left": left, "right": right},
+            worst=worst if most else None,
+        )
+
+    def _none(self):
+        """Return that none was met, with the largest left/right, or the largest relative excess.
+
+        The former where both sides are positive at the largest excess, but for sides that vanish.
+        """
+        most = self.tightest
+        of_ratio = (most - 1.0) / (most + 1.0) if 0.0 < most < math.inf else math.nan
+        by_ratio = math.isclose(self.excess, of_ratio, abs_tol=1e-9) or (
+            self.excess == 0.0 and most > 0.0
+        )
+        largest = f", left/right up to {most:.4g}" if most > -math.inf else ""
+        rounded = f", equal to rounding in {self.equal} of them" if self.equal else ""
+        return Evidence(
+            HOLDS,
+            f"no violation in {self.evaluations} instances searched{largest}{rounded}",
+            measured=most if by_ratio else self.excess,
+            predicted=1.0 if by_ratio else 0.0,
+            tightness=most,
+            quantity="left over right" if by_ratio else "",
+            n_trials=self.evaluations,
+            worst=self.worst or None,
         )
 
     def picture(self, level: float) -> pd.DataFrame | None:
         """Return left over right in order of size."""
         several = f" in {self.ratios.size} of {self.evaluations} instances"
         rank = f"rank{several if self.ratios.size < self.evaluations else ''}"
-        return pictures.in_order(self.ratios, self.name, rank, "left over right", 1.0)
+        return in_order(self.ratios, self.name, rank, "left over right", 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -420,10 +473,21 @@ class Condition(Measurement):
     n_trials: int = 0
 
     def _decision(self, level):
-        return decisions.condition(
-            self.good, float(self.measured), float(self.claimed), self.setting,
-            kind=self.measured_is, n_trials=self.n_trials,
-        )  # fmt: skip
+        measured, claimed = float(self.measured), float(self.claimed)
+        texts = ["true" if self.good else "false"]
+        if not math.isnan(measured):
+            texts.append(said(self.measured_is, measured))
+        if not math.isnan(claimed):
+            texts.append(f"claimed {claimed:.4g}")
+        return decided(
+            self.good,
+            not self.good,
+            ", ".join(texts),
+            example=dict(self.setting),
+            measured=measured,
+            predicted=claimed,
+            n_trials=self.n_trials,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -668,6 +732,61 @@ def shared(measurements: Iterable[Measurement]) -> float:
         elif item.statistical or isinstance(item, Missing):
             total += item.weight
     return total
+
+
+def _excess(left, right, violations, count, instance, shown, kind):
+    """Say in how many cases the left side is larger, and by how much at most."""
+    cases = "case" if count == 1 else "cases"
+    counts = f"left side larger in {violations} of {count} {cases}"
+    if not violations:
+        return counts
+    at = ", ".join(f"{name} = {instance[name]}" for name in shown if name in instance)
+    behind = f" ({at})" if at else ""
+    if not right > 0.0:
+        upto = "" if words(kind) or count == 1 else "up to "
+        return f"{counts}, by {upto}{said(kind, float(left - right))}{behind}"
+    where = ": " if count == 1 else "; at the largest excess "
+    return f"{counts}{where}{_times(left, right, kind)}{behind}"
+
+
+def _times(left, right, kind=VALUE):
+    """Say how many times the right side the left one is."""
+    if left == np.inf:
+        return "the left side is infinite"
+    more = float((left - right) / right)
+    # Just above 1, it is the excess that has digits.
+    if more >= 0.001:
+        return f"{said(kind, 1.0 + more)} times the right side"
+    return f"{words(kind)}1 + {said(kind, more, 2).removeprefix(words(kind))} times the right side"
+
+
+def ratio(left: float | Fraction, right: float | Fraction) -> float:
+    """Return how much of a bound is used, NaN where lhs and rhs are not both positive."""
+    return float(left / right) if left > 0.0 and 0.0 < right < np.inf else np.nan
+
+
+def in_order(
+    values: ArrayLike,
+    name: str,
+    rank: str,
+    label: str,
+    claimed: float,
+    *,
+    allowed: str = "below",
+) -> pd.DataFrame | None:
+    """Return positive values in order of their size, None if there are none."""
+    y = np.sort(np.asarray(values, dtype=float), axis=None)
+    y = y[np.isfinite(y) & (y > 0.0)]
+    if not y.size:
+        return None
+    x = np.unique(np.geomspace(1.0, y.size, _RANKS).round())
+    return pd.DataFrame(
+        {
+            "panel": name, "series": "", "x": x, "y": y[x.astype(int) - 1],
+            "xlabel": rank, "ylabel": label, "predicted": claimed if claimed > 0.0 else np.nan,
+            "allowed": allowed,
+        }
+    )  # fmt: skip
 
 
 def _are_exact(left, right):

@@ -13,11 +13,11 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
-from linrep.claims.confidence import Moments, enough, of_mean
-from linrep.claims.decisions import equal_along, equal_replicates, more
+from linrep.claims.confidence import Moments, enough, more, of_mean
 from linrep.claims.evidence import FAILS, HOLDS, UNDECIDED, Evidence
 from linrep.claims.measurements import Measurement, _listed, _of, _samples
-from linrep.claims.sampled import joined_samples
+from linrep.claims.sampled import equal_replicates
+from linrep.claims.slopes import equal_along, joined_samples
 
 Array = NDArray[np.float64]
 

@@ -1,24 +1,33 @@
-"""Measurements whose decisions can go wrong by chance."""
+"""Frequencies, means, comparisons and trends: what can go wrong by chance, with its probability."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
+from numpy.typing import ArrayLike
+from scipy.stats import binom, norm, page_trend_test, rankdata
 
 from linrep._lib import validation as check
-from linrep.claims import decisions, pictures, slopes
-from linrep.claims.confidence import Moments, of_bounded_mean, of_mean
-from linrep.claims.evidence import words
-from linrep.claims.measurements import Measurement, _listed, _of, _samples, _thinned
-from linrep.claims.slopes import STATISTICS, Bounds
-from linrep.stats import TransitionPoint
+from linrep.claims.confidence import (
+    MOST,
+    UNTIL_DIFFERENT,
+    Moments,
+    chance_of_at_most,
+    decisive,
+    inside_later,
+    more,
+    of_bounded_mean,
+    of_mean,
+    times,
+)
+from linrep.claims.evidence import UNDECIDED, Evidence, decided, words
+from linrep.claims.measurements import Measurement, _of, _samples, _thinned, in_order, ratio
+from linrep.stats import proportion_interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,15 +106,48 @@ class Frequency(Measurement):
         }
 
     def _decision(self, level):
-        before = words(self.measured_is)
-        decided = decisions.frequency(
-            self.violations, self.trials, self.at_most, level=level, before=before
+        count, runs, allowed = self.violations, self.trials, self.at_most
+        share, low, high = map(
+            float, proportion_interval(count, runs, confidence=1.0 - 2.0 * level)
         )
-        return _with_tightness(decided)
+        good, bad = high <= allowed, low > allowed
+        sentence = (
+            f"{words(self.measured_is)}{count} of {runs} runs violate it, a share of at most "
+            f"{allowed:.2g} may"
+        )
+        return decided(
+            good,
+            bad,
+            sentence if good or count else f"not refuted: {sentence}",
+            example={"violations": count, "trials": runs},
+            needed=lambda: self._needed(level),
+            measured=share,
+            predicted=allowed,
+            interval=(low, high),
+            tightness=ratio(share, allowed),
+            n_trials=runs,
+            level=level,
+        )
+
+    def _needed(self, level):
+        """Say how many runs decide."""
+        count, made, allowed = self.violations, self.trials, self.at_most
+        if count == 0:
+            clean = math.log(level) / math.log1p(-allowed) if 0.0 < allowed < 1.0 else math.inf
+            clean = math.ceil(min(clean, MOST))
+            return f"{clean} runs without a violation" if clean < MOST else more(made, math.inf)
+
+        def undecided(runs):
+            most, least = decisive(runs, allowed, level)
+            return chance_of_at_most(least - 1.0, runs, count, made) - chance_of_at_most(
+                most, runs, count, made
+            )
+
+        return more(made, times(made, undecided))
 
     def picture(self, level: float) -> pd.DataFrame | None:
         """Return the share with its interval."""
-        return pictures.shares([(self.violations, self.trials, self.at_most, level)])
+        return shares([(self.violations, self.trials, self.at_most, level)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,16 +233,74 @@ class Mean(Measurement):
         }
 
     def _decision(self, level):
-        equal = self.moments.deviation == 0.0
-        if equal and not self.deterministic and self.within is None:
-            return decisions.equal_replicates(self.moments.size, level)
-        known = self.moments, partial(self._interval, level, self._ends(level))
-        if self.equals is not None:
-            return decisions.expectation(*known, self.equals, margin=self.margin, level=level)
-        low = -np.inf if self.at_least is None else self.at_least
-        high = np.inf if self.at_most is None else self.at_most
-        decided = decisions.mean_between(*known, low, high, level=level)
-        return decided if self.at_most is None else _with_tightness(decided)
+        if self.moments.deviation == 0.0 and not self.deterministic and self.within is None:
+            return equal_replicates(self.moments.size, level)
+        if self.equals is None:
+            return self._between(level)
+        return self._equal(level, self.equals)
+
+    def _equal(self, level, predicted):
+        """Decide whether it is the number that is claimed."""
+        size, mean, spread, _ = self.moments
+        ends = self._ends(level)
+        # A constant sample differs from its formula by rounding.
+        rounding = 1e-12 * (abs(mean) + abs(predicted))
+        low, high = ends[0] - rounding, ends[1] + rounding
+        scale = self.margin * (abs(predicted) if predicted else spread)
+        sharp = ends[0] == ends[1] or max(mean - low, high - mean) <= scale
+
+        def undecided(runs):  # the standard deviation, too, is known only so well
+            return self._halves(level, ends, runs) > scale / (1.0 + 2.0 / size**0.5)
+
+        return self._of_mean(
+            sharp, not low <= predicted <= high, (low, high), f"{predicted:.4g}", predicted, level,
+            undecided,
+        )  # fmt: skip
+
+    def _between(self, level):
+        """Decide whether it lies between the numbers that are claimed."""
+        low = -math.inf if self.at_least is None else self.at_least
+        high = math.inf if self.at_most is None else self.at_most
+        size, mean, spread, _ = self.moments
+        ends = self._ends(level)
+        claimed = f"between {low:.4g} and {high:.4g}"
+        if None in (self.at_least, self.at_most):
+            claimed = f"at least {low:.4g}" if self.at_most is None else f"at most {high:.4g}"
+        error = 0.0 if math.isnan(spread) else spread / math.sqrt(size)
+
+        def undecided(runs):
+            halves = self._halves(level, ends, runs)
+            return inside_later((low - mean, high - mean), halves, size / runs, error)
+
+        found = self._of_mean(
+            low <= ends[0] and ends[1] <= high, ends[1] < low or ends[0] > high, ends, claimed,
+            low if self.at_most is None else high, level, undecided,
+        )  # fmt: skip
+        used = math.nan if self.at_most is None else ratio(mean, high)
+        return replace(found, tightness=used)
+
+    def _of_mean(self, good, bad, ends, claimed, predicted, level, undecided):
+        size, mean, spread, _ = self.moments
+        known = all(map(math.isfinite, ends))
+
+        def needed():
+            if math.isnan(spread) and not known:  # a single sample says nothing of noise
+                return UNTIL_DIFFERENT
+            return more(size, times(size, undecided))
+
+        few = "" if known else ", samples too few for this level"
+        return decided(
+            good,
+            bad,
+            f"mean {mean:.4g} [{ends[0]:.4g}, {ends[1]:.4g}]{few}, claimed {claimed}",
+            example={"mean": mean},
+            needed=needed,
+            measured=mean,
+            predicted=float(predicted),
+            interval=ends,
+            n_trials=size,
+            level=level,
+        )
 
     def _ends(self, level):
         """Return the interval of the mean."""
@@ -210,14 +310,14 @@ class Mean(Measurement):
             return of_bounded_mean(self.samples, self.within, level / 2.0)
         return of_mean(self.moments, level / 2.0)
 
-    def _interval(self, level, ends, size):
-        """Return the interval that so many such samples would have."""
-        if self.deterministic or size == self.moments.size:
-            return ends
-        if self.within is None:
-            return of_mean(self.moments._replace(size=size), level / 2.0)
-        mean, fewer = self.moments.mean, np.sqrt(self.moments.size / size)
-        return mean + fewer * (ends[0] - mean), mean + fewer * (ends[1] - mean)
+    def _halves(self, level, ends, runs):
+        """Return half the widths, the wider halves, of intervals of so many such samples."""
+        size, mean, *_ = self.moments
+        if self.deterministic or self.within is not None:
+            half = np.abs(np.subtract(ends, mean)).max()
+            return np.full(len(runs), half) * (1.0 if self.deterministic else np.sqrt(size / runs))
+        of_size = (of_mean(self.moments._replace(size=int(each)), level / 2.0) for each in runs)
+        return np.array([np.abs(np.subtract(each, mean)).max() for each in of_size])
 
     def picture(self, level: float) -> pd.DataFrame | None:
         """Return the samples in order of size."""
@@ -228,9 +328,7 @@ class Mean(Measurement):
             allowed = "" if self.at_least is None else "above"
         several = f" in {len(self.samples)} of {self.moments.size} samples"
         rank = f"rank{several if len(self.samples) < self.moments.size else ''}"
-        return pictures.in_order(
-            self.samples, self.name, rank, self.quantity, claimed, allowed=allowed
-        )
+        return in_order(self.samples, self.name, rank, self.quantity, claimed, allowed=allowed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,15 +378,37 @@ class Paired(Measurement):
         }
 
     def _decision(self, level):
-        return decisions.ordering(
-            self.smaller, self.larger, tie=self.tie, same=self.same, level=level
+        a, b, tie = self.smaller, self.larger, self.tie
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratios = np.sort(np.where(a == b, 1.0, a / b), axis=None)
+        n = ratios.size
+        # Largest r with P(Binomial(n, 1/2) < r) <= level / 2: the r-th smallest and largest.
+        rank = int(binom.ppf(level / 2.0, n, 0.5))
+        low, high = (ratios[rank - 1], ratios[n - rank]) if rank > 0 else (0.0, math.inf)
+        within = low >= 1.0 - tie and high <= 1.0 + tie
+        below, above = high < 1.0 - tie, low > 1.0 + tie
+        good, bad = (within, below or above) if self.same else (below, above or within)
+        wins, ties = int(np.sum(ratios < 1.0 - tie)), int(np.sum(np.abs(ratios - 1.0) <= tie))
+        median = float(np.median(ratios))
+        return decided(
+            good,
+            bad,
+            f"median ratio {median:.3g} [{low:.3g}, {high:.3g}]: {wins} smaller, {ties} tied, "
+            f"{n - wins - ties} larger",
+            example={"median ratio": median},
+            needed=lambda: more(n, _times_of_ratios(ratios, tie, level), "seeds"),
+            measured=median,
+            predicted=1.0,
+            interval=(float(low), float(high)),
+            n_trials=n,
+            level=level,
         )
 
     def picture(self, level: float) -> pd.DataFrame | None:
         """Return the ratios in order of size."""
         with np.errstate(invalid="ignore", divide="ignore"):
             ratios = self.smaller / self.larger
-        return pictures.in_order(ratios, self.name, "rank", "ratio of a pair", 1.0)
+        return in_order(ratios, self.name, "rank", "ratio of a pair", 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,380 +442,86 @@ class Trend(Measurement):
         return {"samples": np.concatenate([each.samples for each in (self, *others)])}
 
     def _decision(self, level):
-        return decisions.trend(self.samples, level=level)
+        rows, columns = self.samples.shape
+        up = page_trend_test(self.samples).pvalue
+        down = page_trend_test(-self.samples).pvalue
+        ranks = rankdata(self.samples, axis=1)
+        ranks -= ranks.mean(axis=1, keepdims=True)
+        places = np.arange(columns) - (columns - 1) / 2.0
+        lengths = np.maximum(np.linalg.norm(ranks, axis=1), 1e-300) * np.linalg.norm(places)
+        correlations = ranks @ places / lengths
+        correlation = float(np.mean(correlations))
+        # Page's statistic is the mean correlation over its standard error without a trend.
+        null = 1.0 / math.sqrt(rows * (columns - 1))
+        error = max(null, float(np.std(correlations)) / math.sqrt(rows))
+        half = norm.isf(level / 2.0) * null
+
+        def undecided(runs):
+            return inside_later([correlation], half * np.sqrt(rows / runs), rows / runs, error)
+
+        return decided(
+            up <= level / 2.0,
+            down <= level / 2.0,
+            f"mean rank correlation {correlation:.2f} over {rows} seeds, p = {min(up, down):.1g}",
+            example={"rank correlation": correlation},
+            needed=lambda: more(rows, times(rows, undecided), "seeds"),
+            measured=correlation,
+            predicted=1.0,
+            n_trials=self.samples.size,
+            level=level,
+        )
 
     def picture(self, level: float) -> pd.DataFrame | None:
         """Return the median over seeds of every column, with quartiles."""
-        return pictures.quartiles(self.samples, self.name)
+        return _quartiles(self.samples, self.name)
 
 
-@dataclass(frozen=True, eq=False)
-class _PowerLaw(Measurement):
-    """Something along an axis that is claimed to be a power of it."""
+def equal_replicates(made: int, level: float, at: str = "") -> Evidence:
+    """Return that replicates do not differ: none may be of a rarer kind by chance alone."""
+    sentence = f"replicates are all equal{at}, which says nothing of their noise"
+    return Evidence(UNDECIDED, sentence, needed=UNTIL_DIFFERENT, n_trials=made, level=level)
 
-    x: Any = ()
-    _: KW_ONLY
-    equals: float | None = None
-    at_most: float | None = None
-    margin: float = 0.1
-    along: str = ""
-    of: str = ""
 
-    statistical: ClassVar[bool] = True
+def _times_of_ratios(ratio, tie, level):
+    """Return how many times the seeds put the whole interval below, above or within the ties."""
+    n = ratio.size
+    outside = int(np.sum(ratio >= 1.0 - tie)), int(np.sum(ratio <= 1.0 + tie))
 
-    def __post_init__(self):
-        object.__setattr__(self, "x", check.array("x", self.x, (None,)))
-        if (self.equals is None) == (self.at_most is None):
-            raise ValueError(f"{_of(self)} takes equals or at_most")
-
-    @property
-    def _claimed(self) -> float:
-        return next(each for each in (self.equals, self.at_most) if each is not None)
-
-    def _decided(self, slope, level, n_trials):
-        return slopes.exponent(
-            slope,
-            self._claimed,
-            margin=self.margin,
-            at_most=self.at_most is not None,
-            level=level,
-            n_trials=n_trials,
+    def undecided(seeds):
+        few, _ = decisive(seeds, 0.5, level / 2.0)
+        not_below, not_above, below, above = (
+            chance_of_at_most(few, seeds, count, n)
+            for count in (*outside, *(n - count for count in outside))
         )
+        return 1.0 - not_below - not_above - np.maximum(0.0, below + above - 1.0)
 
-    def _drawn(self, y):
-        bound = self.at_most is not None
-        # From the smallest size on a smaller exponent stays below; an equal one is met at the
-        # largest.
-        start = self.x.argmin() if bound else self.x.argmax()
-        return pd.DataFrame(
-            {
-                "panel": "",
-                "series": "",
-                "x": self.x,
-                "y": y,
-                "xlabel": self.along or "x",
-                "ylabel": self.of or self.name or self.quantity,
-                "predicted": y[start] * (self.x / self.x[start]) ** self._claimed,
-                "allowed": "below" if bound else "",
-            }
-        )
+    return times(n, undecided)
 
 
-@dataclass(frozen=True, eq=False)
-class Exponent(_PowerLaw):
-    """Positive replicates along an axis, whose typical size is claimed to be a power of it.
-
-    Attributes
-    ----------
-    x : array_like, shape (N,)
-        Positive, at least three different values.
-    samples : sequence of N array_like
-        Replicates at each x, at least two.
-    equals, at_most : float or None
-        The exponent claimed. With `at_most` the claim is O(.): a smaller one satisfies it as well,
-        and is said not to be tight.
-    margin : float, default 0.1
-        Exponents within this margin count as equal.
-    statistic : {"median", "mean"}
-        Typical size.
-    tail : bool, default False
-        The exponent is claimed as x grows. Sizes make three stretches of an octave or more: the
-        slope of the last one counts, and the change from the one before, with its noise, is added
-        to its interval on both sides, as what may be left. It says nothing of logarithms, with
-        which slopes tend to none in so short a range: :class:`Rate` has them as terms.
-    deterministic : bool, default False
-        Chance has no part in the replicates: the typical size is between them. Without that, equal
-        ones are undecided.
-    along, of : str
-        Labels of both axes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from linrep.claims import Exponent, decide
-    >>> rng, sizes = np.random.default_rng(0), [50, 100, 200, 400]
-    >>> errors = [rng.chisquare(50, 1000) / size for size in sizes]
-    >>> decide(Exponent(sizes, errors, equals=-1.0)).verdict
-    'holds'
-    >>> decide(Exponent(sizes, [few[:10] for few in errors], equals=-1.0)).needed
-    'about 60 runs'
-    """
-
-    samples: Any = ()
-    _: KW_ONLY
-    statistic: str = "median"
-    tail: bool = False
-    deterministic: bool = False
-    quantity: str = "exponent"
-
-    kind: ClassVar[str] = "rate or exponent"
-
-    def __post_init__(self):
-        samples = [_samples(self, "samples", each) for each in _listed("samples", self.samples)]
-        object.__setattr__(self, "samples", samples)
-        sizes = len(check.array("x", self.x, (None,)))
-        if len(samples) != sizes:
-            raise ValueError(f"{_of(self)} has {len(samples)} samples at {sizes} sizes")
-        check.choice("statistic", self.statistic, STATISTICS)
-        super().__post_init__()
-        if self.tail:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                slopes.stretches(np.log(self.x))
-
-    def _joined(self, others):
-        return joined_samples(self, others)
-
-    def _decision(self, level):
-        fit = slopes.limit if self.tail else slopes.fit
-        made = sum(map(len, self.samples))
-        bounds, open_ = _bounds(
-            self.x, self.samples, self.statistic, level, self.along, self.deterministic
-        )
-        if open_ is None:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                open_ = self._decided(fit(np.log(self.x), bounds, level), level, made)
-        return replace(open_, points=self._drawn(np.exp(bounds.value)))
+def shares(frequencies: Iterable[tuple[int, int, float, float]]) -> pd.DataFrame:
+    """Return the shares of events with their intervals, in order of their size."""
+    rows = []
+    for violations, trials, at_most, level in frequencies:
+        share, low, high = proportion_interval(violations, trials, confidence=1.0 - 2.0 * level)
+        rows.append({"y": share, "low": low, "high": high, "predicted": at_most})
+    table = pd.DataFrame(rows, dtype=float).sort_values(["y", "high"], ignore_index=True)
+    # On a logarithmic axis a share of 0 is its interval alone.
+    return table.assign(
+        panel="", series="", x=np.arange(1.0, len(table) + 1.0),
+        y=table["y"].where(table["y"] > 0.0),
+        predicted=table["predicted"].where(table["predicted"] > 0.0), allowed="below",
+        xlabel="rank", ylabel="share of violations",
+    )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class Threshold(_PowerLaw):
-    """Smallest sufficient sizes along an axis, claimed to grow like a power of it.
-
-    Attributes
-    ----------
-    x : array_like, shape (N,)
-        Positive, at least three different values.
-    points : sequence of N TransitionPoint
-        With intervals of one confidence; their logarithms count as normal, which is as true as that
-        the log-odds of success are linear in log x (:func:`linrep.stats.transition_point`). Kept as
-        (place, low, high).
-    equals, at_most, margin, along, of
-        As in :class:`Exponent`.
-    runs : int
-        Random repetitions behind the points.
-    confidence : float, default 0.95
-        Of the intervals.
-
-    Examples
-    --------
-    >>> from linrep.claims import Threshold, decide
-    >>> points = [(d * 0.98, d * 0.96, d * 1.0) for d in (10, 20, 40, 80)]
-    >>> found = decide(Threshold([10, 20, 40, 80], points, equals=1.0))
-    >>> round(found.measured, 2)
-    1.0
-    """
-
-    points: Any = ()
-    _: KW_ONLY
-    runs: int = 0
-    confidence: float = 0.95
-    quantity: str = "exponent of the smallest sufficient size"
-
-    kind: ClassVar[str] = "sample-size threshold"
-
-    def __post_init__(self):
-        points = [
-            (point.x, point.low, point.high) if isinstance(point, TransitionPoint) else tuple(point)
-            for point in _listed("points", self.points)
-        ]
-        if not points or any(len(point) != 3 for point in points):
-            raise ValueError("points must be triples (x, low, high), at least one")
-        check.real_array("points", points)
-        check.real("confidence", self.confidence, above=0.0)
-        if not self.confidence < 1.0:
-            raise ValueError(f"confidence must be below 1, got {self.confidence:g}")
-        sizes = len(check.array("x", self.x, (None,)))
-        if len(points) != sizes:
-            raise ValueError(f"{_of(self)} has {len(points)} points at {sizes} sizes")
-        object.__setattr__(self, "points", points)
-        super().__post_init__()
-
-    def _decision(self, level):
-        value, *ends = bounds = Bounds.of_positive(self.points)
-        slope = slopes.Slope(np.nan, np.inf, 0.0)
-        if np.isfinite(bounds).all():
-            farther = norm.isf(level) / norm.isf(0.5 - self.confidence / 2.0)
-            bounds = Bounds(value, *(value + farther * (end - value) for end in ends))
-            slope = slopes.fit(np.log(self.x), bounds, level)
-        size, low, high = np.array(self.points, dtype=float).T
-        points = self._drawn(size).assign(low=low, high=high)
-        return replace(self._decided(slope, level, self.runs), points=points)
-
-
-@dataclass(frozen=True, eq=False)
-class Constant(Measurement):
-    """The constant that a bound leaves open, over a grid; claimed to stay bounded.
-
-    It holds if along no line it grows by more than x^0.05. It fails if along one it does, and would
-    go on to if its slope fell as that of a limit approached like x^-1/2 does: growth that falls off
-    faster may come to an end beyond the grid, and is undecided.
-
-    Attributes
-    ----------
-    rows : DataFrame
-        A row per replicate: the variables and the constant that it needs, left side over right
-        side with the open constant at 1.
-    along : sequence of str
-        The directions: along each, lines of at least three points that share all other variables.
-    of : str
-        Column of the constant.
-    by : sequence of str
-        Further columns that the points of a line share, and that are not directions.
-    quantile : float, default 0.8
-        Of the replicates, at each point. The nearer to 1, the more replicates it takes.
-    deterministic : bool, default False
-        As in :class:`Exponent`.
-    label : str
-        Of the constant in pictures.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pandas as pd
-    >>> from linrep.claims import Constant, decide
-    >>> rng, n = np.random.default_rng(0), np.repeat([10.0, 30.0, 90.0, 270.0], 200)
-    >>> bounded = pd.DataFrame({"n": n, "constant": rng.uniform(1.0, 1.1, n.size)})
-    >>> decide(Constant(bounded, ["n"])).verdict
-    'holds'
-    >>> decide(Constant(bounded.assign(constant=n * bounded["constant"]), ["n"])).verdict
-    'fails'
-    """
-
-    rows: pd.DataFrame = field(default_factory=pd.DataFrame)
-    along: Sequence[str] = ()
-    of: str = "constant"
-    _: KW_ONLY
-    by: Sequence[str] = ()
-    quantile: float = 0.8
-    deterministic: bool = False
-    label: str = ""
-    quantity: str = "exponent of the constant needed"
-
-    statistical: ClassVar[bool] = True
-    kind: ClassVar[str] = "probability bound"
-
-    def __post_init__(self):
-        for name in (self.of, *self.by, *self.along):
-            check.columns("rows", self.rows, name)
-        check.real("quantile", self.quantile, minimum=0.0, maximum=1.0)
-        lines = self.lines
-        for variable in self.along:
-            if variable not in {line.variable for line in lines}:
-                raise ValueError(f"{_of(self)} has no line of three points along {variable!r}")
-
-    def _joined(self, others):
-        return {"rows": pd.concat([each.rows for each in (self, *others)], ignore_index=True)}
-
-    @cached_property
-    def lines(self) -> list[Line]:
-        """The lines of at least three points, in the order of the directions."""
-        columns = [*self.by, *self.along]
-        return [
-            line
-            for variable in self.along
-            for line in _lines(self.rows, columns, variable, self.of)
-        ]
-
-    def _decision(self, level):
-        lines, made = self.lines, len(self.rows)
-        share = slopes.shared(level, lines)
-        known = [
-            _bounds(
-                each.x, each.samples, self.quantile, share, each.variable, self.deterministic, made
-            )
-            for each in lines
-        ]
-        frames = [
-            pd.DataFrame(
-                {
-                    "panel": f"along {line.variable}",
-                    "part": "",
-                    "along": line.variable,
-                    "series": line.series,
-                    "x": line.x,
-                    "y": np.exp(bounds.value),
-                    "xlabel": line.variable,
-                    "ylabel": self.label or f"{self.quantile:.0%} quantile of the constant",
-                }
-            )
-            for line, (bounds, _) in zip(lines, known, strict=True)
-        ]
-        points = pd.concat(frames, ignore_index=True)
-        open_ = next((each for _, each in known if each is not None), None)
-        if open_ is not None:
-            return replace(open_, n_trials=made, level=level, points=points)
-        columns = [*self.by, *self.along]
-        quantiles = self.rows.groupby(columns)[self.of].quantile(self.quantile)
-        where = np.atleast_1d(np.asarray(quantiles.idxmax(), dtype=object))
-        decided = slopes.bounded(
-            [line.variable for line in lines],
-            [(np.log(line.x), bounds) for line, (bounds, _) in zip(lines, known, strict=True)],
-            largest=float(quantiles.max()),
-            at=dict(zip(columns, where, strict=True)),
-            level=level,
-            n_trials=made,
-        )
-        return replace(decided, points=points)
-
-
-@dataclass(frozen=True, eq=False)
-class Line:
-    """Replicates of a constant along a variable, other columns being fixed."""
-
-    variable: str
-    series: str
-    x: NDArray[np.float64]
-    samples: list[NDArray[np.float64]]
-
-
-def _bounds(x, samples, statistic, level, along, deterministic, made=0):
-    """Return logarithms of a statistic along x with their intervals; evidence if these are open.
-
-    Replicates that are all equal say nothing of their noise, and too few give no interval.
-    """
-    made = made or sum(map(len, samples))
-    if deterministic:
-        bounds = Bounds.known(samples, statistic)
-        if np.isfinite(bounds).all():
-            return bounds, None
-        return bounds, replace(decisions.few_replicates(samples, statistic, 0.5), level=level)
-    bounds = Bounds.of(samples, statistic, level)
-    equal = decisions.equal_along(x, samples, along)
-    if equal:
-        return bounds, decisions.equal_replicates(made, level, equal)
-    if np.isfinite(bounds).all():
-        return bounds, None
-    return bounds, decisions.few_replicates(samples, statistic, level, made)
-
-
-def joined_samples(item: Any, others: Sequence[Any]) -> dict[str, Any]:
-    """Return the replicates at each x of a measurement and of others."""
-    every = [item, *others]
-    if any(not np.array_equal(each.x, item.x) for each in every):
-        raise ValueError(f"{_of(item)} is at other sizes in other runs")
-    samples = zip(*(each.samples for each in every), strict=True)
-    return {"samples": [np.concatenate(each) for each in samples]}
-
-
-def _with_tightness(decided):
-    return replace(decided, tightness=decisions.ratio(decided.measured, decided.predicted))
-
-
-def _lines(table, columns, variable, value):
-    """Yield the lines of at least three points along a variable, other columns being fixed."""
-    others = [other for other in columns if other != variable]
-    for key, line in table.groupby(others) if others else [((), table)]:
-        key = key if isinstance(key, tuple) else (key,)
-        cells = [
-            # Logarithms are taken of high quantiles, which do not feel where the rest is cut off.
-            (float(size), sample.clip(lower=sample[sample > 0.0].min()).to_numpy())
-            for size, sample in line.groupby(variable)[value]
-            if (sample > 0.0).any()
-        ]
-        if len(cells) >= 3:
-            held = ", ".join(
-                f"{name} = {value if isinstance(value, str) else f'{value:g}'}"
-                for name, value in zip(others, key, strict=True)
-            )
-            sizes, samples = zip(*cells, strict=True)
-            yield Line(variable, held, np.array(sizes), list(samples))
+def _quartiles(samples: ArrayLike, name: str) -> pd.DataFrame:
+    """Return the median of every column with its quartiles, against its number."""
+    samples = np.atleast_2d(samples)
+    low, y, high = np.quantile(samples, (0.25, 0.5, 0.75), axis=0, method="nearest")
+    return pd.DataFrame(
+        {
+            "panel": name, "series": "", "x": np.arange(1.0, samples.shape[1] + 1.0),
+            "y": np.where((y > 0.0) & np.isfinite(y), y, np.nan), "low": low, "high": high,
+            "xlabel": "size, in order", "ylabel": "median, quartiles",
+        }
+    )  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims.measurements import Curve
-from linrep.claims.sampled import Exponent
+from linrep.claims.slopes import Exponent
 
 
 def cells(base, **sweeps):

@@ -9,8 +9,7 @@ from dataclasses import replace
 import pandas as pd
 
 from linrep._lib.validation import choice
-from linrep.claims import pictures
-from linrep.claims.decisions import takes_runs
+from linrep.claims.confidence import takes_runs
 from linrep.claims.evidence import (
     FAILS,
     HOLDS,
@@ -27,7 +26,7 @@ from linrep.claims.evidence import (
     strengths_of,
 )
 from linrep.claims.measurements import CLAIMED, Curve, Measurement, Readings, Together, flat, shared
-from linrep.claims.sampled import Frequency
+from linrep.claims.sampled import Frequency, shares
 
 _PANELS = 6
 
@@ -114,7 +113,7 @@ def _drawn(measurement, unit):
     items = flat([measurement])
     rare = [item for item in items if isinstance(item, Frequency)]
     if len(rare) > 1:  # beside each other
-        yield pictures.shares(
+        yield shares(
             (item.violations, item.trials, item.at_most, unit * item.weight) for item in rare
         )
         items = [item for item in items if not isinstance(item, Frequency)]

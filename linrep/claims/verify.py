@@ -22,7 +22,7 @@ import pandas as pd
 
 from linrep._lib import code, portable
 from linrep._lib.progress import JobsBar, say_stopped
-from linrep.claims import evidence, inputs, measurements, rates, sampled, search
+from linrep.claims import evidence, inputs, measurements, rates, sampled, search, slopes
 from linrep.claims.claim import Budget, Claim, load_file, registered
 from linrep.claims.evidence import ERROR, LEVEL, Evidence, Fact
 from linrep.claims.ledger import earned, of_code
@@ -39,27 +39,11 @@ _DIGITS = 12  # of the state of the code, in the name of a run directory
 _DECIDING = tuple(
     f"claims/{name}"
     for name in (
-        "citing",
-        "counterexamples",
-        "current",
-        "decisions",
-        "evidence",
-        "findings",
-        "grounds",
-        "ledger",
-        "lookup",
-        "pages",
-        "mutants",
-        "pictures",
-        "proofs",
-        "record",
-        "sections",
-        "sequential",
-        "solvers",
-        "verdict",
-        "verify",
+        "confidence", "contents", "counterexamples", "current", "evidence", "formulas", "ledger",
+        "lookup", "mutants", "pages", "pictures", "prose", "record", "sequential", "solvers",
+        "verdict", "verify",
     )
-)
+)  # fmt: skip
 
 
 class Interrupted(Exception):
@@ -474,7 +458,7 @@ def _next(base, count):
 
 _CLASSES = {
     name: each
-    for module in (evidence, measurements, rates, sampled, search)
+    for module in (evidence, measurements, rates, sampled, search, slopes)
     for name, each in vars(module).items()
     if isinstance(each, type) and issubclass(each, Measurement | Curve | Fact)
 }

@@ -1,22 +1,31 @@
 """Decisions: what they conclude, and how often they are wrong."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
-from linrep.claims import LEVEL, Evidence
-from linrep.claims.confidence import Moments, of_mean
-from linrep.claims.decisions import (
-    expectation,
-    frequency,
-    identity,
-    mean_between,
-    ordering,
-    trend,
-)
+from linrep.claims import LEVEL, Evidence, Frequency, Identity, Mean, Paired, Trend
 from linrep.claims.evidence import combine
 from tests.tools import complaint, draws, rarely
+
+
+def frequency(violations, trials, allowed, level=LEVEL):
+    return Frequency(violations, trials, allowed).decide(level)
+
+
+def identity(deviations, tolerance):
+    return Identity(deviations, tolerance).decide(0.0)
+
+
+def ordering(smaller, larger, *, level=LEVEL, **options):
+    return Paired(smaller, larger, **options).decide(level)
+
+
+def trend(samples, level=LEVEL):
+    return Trend(samples).decide(level)
+
+
+def mean(samples, level=LEVEL, **claimed):
+    return Mean(samples, **claimed).decide(level)
 
 
 def test_identity_reports_the_worst_instance():
@@ -26,7 +35,7 @@ def test_identity_reports_the_worst_instance():
     assert found.verdict == "fails"
     assert found.counterexample == {"d": 2, "deviation": 3e-13}
     assert identity([(1e-15, {}), (float("nan"), {"d": 9})], 1e-12).counterexample["d"] == 9
-    with complaint(ValueError, "deviations"):
+    with complaint(ValueError, "deviation"):
         identity([], 1e-12)
 
 
@@ -60,29 +69,20 @@ def events(rng, share, runs):
 
 
 def means(low, high):
-    def decide(rng, mean, runs):
+    def decide(rng, truth, runs):
         deviation = np.sqrt(rng.chisquare(runs - 1) / (runs - 1))
         skewness = rng.normal(0.0, np.sqrt(6.0 / runs))
-        found = Moments(runs, rng.normal(mean, runs**-0.5), deviation, skewness)
-        return between(found, low, high)
+        moments = runs, rng.normal(truth, runs**-0.5), deviation, skewness
+        bounds = {"at_least": low, "at_most": high}
+        return mean(
+            [0.0], moments=moments, **{name: x for name, x in bounds.items() if x is not None}
+        )
 
     return decide
 
 
-def about(samples, *claimed, level=LEVEL, decide=expectation, **options):
-    moments = samples if isinstance(samples, Moments) else Moments.of(np.asarray(samples))
-
-    def interval(size):
-        return of_mean(moments._replace(size=size), level / 2.0)
-
-    return decide(moments, interval, *claimed, level=level, **options)
-
-
-between = partial(about, decide=mean_between)
-
-
-def equal_means(rng, mean, runs):
-    return about(rng.chisquare(5, runs) / 5, mean, margin=0.02)
+def equal_means(rng, truth, runs):
+    return mean(rng.chisquare(5, runs) / 5, equals=truth, margin=0.02)
 
 
 def pairs(rng, share, runs):
@@ -102,9 +102,9 @@ def growth(rng, slope, runs):
         (events, (0.02, 0.05), 200),
         (events, (0.2, 0.3), 50),
         (events, (0.0, 1.0), 50),
-        (means(-np.inf, 0.0), (-0.9, 0.9), 100),
+        (means(None, 0.0), (-0.9, 0.9), 100),
         (means(-0.6, 0.6), (-0.9, 0.9), 50),
-        (means(0.0, np.inf), (0.25, 0.25), 100),
+        (means(0.0, None), (0.25, 0.25), 100),
         (equal_means, (1.0, 1.0), 200),
         (pairs, (0.65, 0.75), 50),
         (pairs, (0.1, 0.3), 50),
@@ -132,19 +132,19 @@ def test_advice_is_no_more_than_it_takes(fresh_rng):
     """With a tenth of the runs that are advised it stays undecided more often than that."""
     open_ = undecided = 0
     while undecided < 200:
-        mean = fresh_rng.uniform(-0.9, 0.9)
-        found = means(-np.inf, 0.0)(fresh_rng, mean, 100)
+        truth = fresh_rng.uniform(-0.9, 0.9)
+        found = means(None, 0.0)(fresh_rng, truth, 100)
         if found.verdict == "undecided":
             fewer = max(100, int(found.needed.split()[1]) // 10)
             undecided += 1
-            open_ += means(-np.inf, 0.0)(fresh_rng, mean, fewer).verdict == "undecided"
+            open_ += means(None, 0.0)(fresh_rng, truth, fewer).verdict == "undecided"
     assert open_ > 0.2 * undecided
 
 
 def test_expectation_is_seldom_wrong(fresh_rng):
     trials, level = draws(500), 0.05
     wrong = sum(
-        about(fresh_rng.normal(3.0, 2.0, 30), 3.0, level=level).verdict == "fails"
+        mean(fresh_rng.normal(3.0, 2.0, 30), level, equals=3.0).verdict == "fails"
         for _ in range(trials)
     )
     rarely(wrong, trials, level)
@@ -152,20 +152,21 @@ def test_expectation_is_seldom_wrong(fresh_rng):
 
 def test_expectation_tells_near_from_equal():
     samples = 1.0 + 0.1 * np.sin(np.arange(10_000))
-    assert about(samples, 1.0).verdict == "holds"
-    assert about(samples, 1.05).verdict == "fails"
-    assert about(samples[:50], 1.0, margin=1e-3).verdict == "undecided"
-    assert about(np.full(3, 0.5), 0.5).verdict == "holds"
-    assert about(np.full(3, 0.5), 0.4).verdict == "fails"
+    assert mean(samples, equals=1.0).verdict == "holds"
+    assert mean(samples, equals=1.05).verdict == "fails"
+    assert mean(samples[:50], equals=1.0, margin=1e-3).verdict == "undecided"
+    known = {"deterministic": True}
+    assert mean(np.full(3, 0.5), equals=0.5, **known).verdict == "holds"
+    assert mean(np.full(3, 0.5), equals=0.4, **known).verdict == "fails"
 
 
 def test_mean_between_two_numbers():
     samples = 1.0 + 0.1 * np.sin(np.arange(1000))
-    assert between(samples, 0.9, 1.1).verdict == "holds"
-    assert between(samples, 1.1, 1.2).verdict == "fails"
-    assert between(samples, -np.inf, 1.1).verdict == "holds"
-    assert between(samples, 1.1, np.inf).verdict == "fails"
-    assert between(samples, 1.0, np.inf).verdict == "undecided"
+    assert mean(samples, at_least=0.9, at_most=1.1).verdict == "holds"
+    assert mean(samples, at_least=1.1, at_most=1.2).verdict == "fails"
+    assert mean(samples, at_most=1.1).verdict == "holds"
+    assert mean(samples, at_least=1.1).verdict == "fails"
+    assert mean(samples, at_least=1.0).verdict == "undecided"
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ from linrep.claims import (
     judge,
     search_instances,
 )
-from linrep.claims.decisions import takes_runs
+from linrep.claims.confidence import takes_runs
 from linrep.claims.evidence import read_in_several_ways
 from linrep.claims.measurements import flat
 from linrep.claims.record import Record

@@ -6,7 +6,7 @@ import scipy
 from scipy.optimize import OptimizeResult
 
 from linrep.claims import Rate, decide
-from linrep.claims.decisions import takes_runs
+from linrep.claims.confidence import takes_runs
 from linrep.claims.rates import least_change
 from tests.tools import complaint, draws, rarely
 

@@ -69,7 +69,7 @@ def test_hypothesis_finds_what_random_instances_miss(fresh_rng):
 
 
 def test_sides_that_are_no_numbers_are_named(fresh_rng):
-    with complaint(ValueError, "lhs_rhs", "NaN"):
+    with complaint(ValueError, "sides()", "NaN"):
         search(lambda shape, x: (float("nan"), 1.0), SHAPES, length, Budget("quick"), fresh_rng)
 
 
