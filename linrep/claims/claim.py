@@ -515,8 +515,10 @@ def claims(papers: Iterable[str] = ()) -> Claims:
         try:
             import_module(module)
         except Exception as error:
-            what = f"{type(error).__name__}: {error}"
-            raise ValueError(f"{module}, of the paper {name}, cannot be loaded: {what}") from error
+            from linrep.sweeps.targets import what_raised
+
+            what = f"{module}, of the paper {name}, cannot be loaded: {what_raised(error)}"
+            raise ValueError(what) from error
     # Not in the order in which somebody imported them.
     ours = [item for item in _CLAIMS.values() if item.check.__module__ in modules]
     places = {module: place for place, module in enumerate(modules)}

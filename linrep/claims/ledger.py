@@ -352,8 +352,8 @@ def record(results: Iterable[Record], known: Mapping[str, Claim], path: Path | N
     Raises
     ------
     ValueError
-        If a check raised, a larger budget is recorded already, or the ledger or its pictures are
-        damaged.
+        If a check raised, a larger budget is recorded already, the ledger is one of other claims
+        alone, or it or its pictures are damaged.
     """
     by_path: dict[Path, dict[str, Record]] = {}
     for result in results:
@@ -372,6 +372,11 @@ def _record(results, known, path):
         records.forget()  # what another process has changed in this tick of the clock
         check(path)
         before = _KIND.known(path, {})
+        if before and not before.keys() & known.keys():
+            raise ValueError(
+                f"{path} is the ledger of other claims, such as {next(iter(before))}: name another "
+                "file, or remove it"
+            )
         check_budget(results.values(), before)
         for result in results.values():
             if result.verdict == ERROR:

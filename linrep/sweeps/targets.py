@@ -6,6 +6,7 @@ import os
 import pickle
 import runpy
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -114,8 +115,22 @@ def _explain_failure(home, name="NAME"):
                 hint = "" if "." in home else f"; a file is named as FOLDER/{home}.py:{name}"
                 raise ValueError(f"no module {home!r}{hint}") from None
             raise ValueError(f"{home} needs the module {error.name}") from None
-        message = " ".join(str(error).split())
-        raise ValueError(f"{home} cannot be loaded: {type(error).__name__}: {message}") from error
+        raise ValueError(f"{home} cannot be loaded: {what_raised(error)}") from error
+
+
+def what_raised(error: BaseException) -> str:
+    """Return in one line what was raised while something was loaded, and by which line of whose.
+
+    Parameters
+    ----------
+    error : BaseException
+        Lines of installed packages are passed over.
+    """
+    said = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if os.path.isfile(frame.filename) and not is_installed(frame.filename):
+            return f"{said} ({os.path.basename(frame.filename)}, line {frame.lineno})"
+    return said
 
 
 def label(reference: str) -> str:

@@ -22,7 +22,7 @@ from linrep.claims import (
 )
 from linrep.claims.evidence import Evidence, Fact
 from linrep.claims.record import Record, failing_parts
-from tests.tools import claims_of, rewrite
+from tests.tools import claims_of, complaint, rewrite
 
 POINTS = pd.DataFrame({"panel": ["one"], "x": [1.0], "y": [2.0], "series": [""]})
 
@@ -110,6 +110,14 @@ def test_a_ledger_keeps_the_entries_and_pictures_of_claims_that_there_are(tmp_pa
     assert list(ledger.recorded(path)) == ["mine.one", "mine.two"]
     assert pictures.recorded("mine.one", path)["y"].tolist() == [2.0]
     assert pictures.recorded("mine.two", path) is None
+
+
+def test_the_ledger_of_another_file_is_not_written_over(tmp_path):
+    path = tmp_path / "own.json"
+    ledger.record([result("mine.one")], claims_of("mine.one"), path)
+    with complaint(ValueError, "own.json", "mine.one"):
+        ledger.record([result("mine.two")], claims_of("mine.two"), path)
+    assert list(ledger.recorded(path)) == ["mine.one"]
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ CALLS = [
     (named("math:pi"), ValueError, "math no function pi"),
     (named("needy:f"), ValueError, "needy needs the module q_missing"),
     (named("broken.py:f"), ValueError, "broken.py cannot be loaded SyntaxError"),
-    (named("raising:f"), ValueError, "raising cannot be loaded RuntimeError: two lines"),
+    (named("raising:f"), ValueError, "RuntimeError: two lines (raising.py, line 1)"),
     (named("leaving.py:f"), ValueError, "leaving.py cannot be loaded SystemExit"),
     (named(".relative:f"), ValueError, "relative"),
 ]
