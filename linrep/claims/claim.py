@@ -571,15 +571,7 @@ def registered(id: str) -> Claim:
 
 
 def unknown(id: str, known: Iterable[str]) -> str:
-    """Say that there is no such claim, and which ones are near.
-
-    Parameters
-    ----------
-    id : str
-        Or a pattern.
-    known : iterable of str
-        The ids that there are.
-    """
+    """Say that there is no such claim, and which ones are near."""
     otherwise = "linrep verify [FILE.py] --list shows them"
     return suggest.unknown("no claim", id, known, otherwise=otherwise)
 

@@ -52,13 +52,7 @@ _VERBS = {  # of one, and of several
 
 
 def counted(counts: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Return verdicts with what is said of so many: ("fails", "2 fail").
-
-    Parameters
-    ----------
-    counts : mapping
-        How many there are of each verdict.
-    """
+    """Return verdicts with what is said of so many: ("fails", "2 fail")."""
     return [(name, f"{count} {_verb(name, count)}") for name, count in counts.items() if count]
 
 
@@ -118,13 +112,7 @@ def ratio_is(measured_is: str, predicted_is: str) -> str:
 
 
 def shown(item: Evidence | Fact, key: str) -> str:
-    """Return a number of a result, of a part of one or of a fact, a bound with ≥ or ≤ before it.
-
-    Parameters
-    ----------
-    item : Evidence or Fact
-    key : {"measured", "predicted", "tightness", "low", "high", "value"}
-    """
+    """Return a number of a result, of a part of one or of a fact, a bound with ≥ or ≤ before it."""
     value = getattr(item, key)
     if isinstance(value, str):
         return value
@@ -157,18 +145,7 @@ def instance(evidence: Evidence) -> Mapping[str, Any] | None:
 
 
 def instances(evidence: Evidence) -> dict[str, list[str]]:
-    """Return what fails, or comes nearest to it, in lines to read.
-
-    Parameters
-    ----------
-    evidence : Evidence
-
-    Returns
-    -------
-    dict of str to list of str
-        By "instance", the counterexample; or by "smallest", where a search has also met one that
-        is "worst"; by "tightest", where it has met none.
-    """
+    """Return what fails, or comes nearest to it, in lines to read."""
     found = {}
     example, worst = plain_values(instance(evidence)), plain_values(evidence.worst)
     if example:
@@ -448,12 +425,7 @@ class Evidence:
 
 
 def fields_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that plain values have, with the interval of its ends.
-
-    Parameters
-    ----------
-    values : mapping
-    """
+    """Return the fields that plain values have, with the interval of its ends."""
     known = {name: value for name, value in values.items() if value is not None}
     if "asked" in known:
         known["asked"] = tuple(known["asked"])
@@ -465,10 +437,6 @@ def believed(values: Mapping[str, Any]) -> dict[str, str]:
     """Return the strengths that plain values have by themselves, whatever they say.
 
     What says more than its numbers do claims that there is a derivation.
-
-    Parameters
-    ----------
-    values : mapping
     """
     said, failed = values.get("strength", ""), values["verdict"] == FAILS
     grounded = {CERTIFIED: values.get("ground") == INTERVALS, EXACT: bool(values.get("ground"))}
@@ -484,12 +452,7 @@ def believed(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def plain_values(value: Any) -> Any:
-    """Return what JSON can hold: fractions, and numbers that are not finite, as text.
-
-    Parameters
-    ----------
-    value : object
-    """
+    """Return what JSON can hold: fractions, and numbers that are not finite, as text."""
     if isinstance(value, Mapping):
         return {name: plain_values(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -505,18 +468,10 @@ def _finite(value):
 def combine(parts: Iterable[Evidence]) -> Evidence:
     """Put parts together: all have to hold.
 
-    Parameters
-    ----------
-    parts : iterable of Evidence
-        Named. One that fails makes the whole fail; else one that is undecided makes the whole
-        undecided, else one that is vacuous makes it vacuous, and one misprint a misprint.
-
-    Returns
-    -------
-    Evidence
-        With the numbers and the sentence of the part that decides: the first of the worst verdict,
-        of failures the one that stands most firmly.
-        What holds is as strong as its weakest part, a failure as the strongest part that fails.
+    One that fails makes the whole fail, else one that is undecided makes it undecided, and so on.
+    The numbers are those of the part that decides: the first of the worst verdict, of failures the
+    one that stands most firmly. What holds is as strong as its weakest part, a failure as the
+    strongest part that fails.
     """
     parts = tuple(parts)
     if not parts:
@@ -560,25 +515,14 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
 
 
 def strengths_of_parts(parts: Iterable[Evidence], verdict: str) -> dict[str, Any]:
-    """Return the strengths of a verdict that parts have together.
-
-    Parameters
-    ----------
-    parts : iterable of Evidence
-    verdict : str
-    """
+    """Return the strengths of a verdict that parts have together."""
     return strengths_of(parts, verdict, every=verdict in (HOLDS, MISPRINT))
 
 
 def strengths_of(parts: Iterable[Evidence], verdict: str, *, every: bool) -> dict[str, str]:
     """Return the strength of a verdict, and the claimed one, from those of the parts that have it.
 
-    Parameters
-    ----------
-    parts : iterable of Evidence
-    verdict : str
-    every : bool
-        Whether it takes all of them, so that the weakest counts; else the strongest does.
+    Where it takes every one of them the weakest counts, else the strongest.
     """
     having = [part for part in parts if part.verdict == verdict and part.strength]
     which = max if every else min
@@ -600,18 +544,7 @@ def decided(
     needed: Callable[[], str] = str,
     **numbers: Any,
 ) -> Evidence:
-    """Return that something holds or fails, or is undecided: then what is needed is found out.
-
-    Parameters
-    ----------
-    good, bad : bool
-    sentence : str
-    example : mapping, optional
-        The counterexample where it fails.
-    needed : callable
-    **numbers
-        Other attributes.
-    """
+    """Return that something holds or fails, or is undecided: then what is needed is found out."""
     return Evidence(
         FAILS if bad else HOLDS if good else UNDECIDED,
         sentence,
@@ -622,12 +555,7 @@ def decided(
 
 
 def read_in_several_ways(evidence: Evidence) -> list[Evidence]:
-    """Return the parts of some evidence, at any depth, that have readings.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    """
+    """Return the parts of some evidence, at any depth, that have readings."""
     if evidence.reading:
         return [evidence]
     return [item for part in evidence.parts for item in read_in_several_ways(part)]

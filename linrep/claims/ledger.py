@@ -138,16 +138,6 @@ def known(papers: Iterable[str] = ()) -> dict[str, Record]:
 
     Nothing of a paper is imported, unless it has no ledger yet: then the texts are those of its
     claims, as they are where the ledger of a package is damaged, which a warning says.
-
-    Parameters
-    ----------
-    papers : iterable of str
-        Names of papers, by default all; what is none has none.
-
-    Raises
-    ------
-    ValueError
-        If a ledger of linrep's own is damaged.
     """
     asked = set(papers)
     found: dict[str, Record] = {}
@@ -158,20 +148,9 @@ def known(papers: Iterable[str] = ()) -> dict[str, Record]:
 
 
 def recorded(path: Path | None = None, folder: Path | None = None) -> dict[str, Record]:
-    """Return the claims that have a recorded verdict, by id.
+    """Return the claims that have a recorded verdict, by id: in a ledger, or in those of all papers.
 
-    Parameters
-    ----------
-    path : path, optional
-        A ledger, by default those of all papers; one of a package that is damaged is left out,
-        which a warning says.
-    folder : path, optional
-        Of a file of claims, beside which is the page of its proofs.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged.
+    Of these one of a package that is damaged is left out, which a warning says.
     """
     if path is None:
         there = [name for name, paper in known_papers().items() if records.is_there(paper.ledger)]
@@ -254,11 +233,6 @@ def differing(result: Record, entry: Record | None) -> list[str]:
     In the portable mode the same libraries give the same numbers again, with the seed of the record
     and its budget, or the quick one. Else those are compared, with the budget of the record, whose
     intervals are recorded: the intervals have to meet where the statement has the same number.
-
-    Parameters
-    ----------
-    result, entry : Record
-        Of the run and of the ledger; where this has none, nothing differs.
     """
     if entry is None or ERROR in (result.verdict, entry.verdict):
         return []
@@ -338,22 +312,7 @@ def record(results: Iterable[Record], known: Mapping[str, Claim], path: Path | N
     """Put results into a ledger, in place of those of the same claims.
 
     The texts of all claims become those of the code, and what solvers have answered to another
-    question than a line is now is dropped.
-
-    Parameters
-    ----------
-    results : iterable of Record
-    known : mapping of str to Claim
-        The claims that there are, in their order: entries of others are dropped, of papers those
-        that results are of.
-    path : path, optional
-        The ledger, by default that of each claim's paper.
-
-    Raises
-    ------
-    ValueError
-        If a check raised, a larger budget is recorded already, the ledger is one of other claims
-        alone, or it or its pictures are damaged.
+    question than a line is now is dropped; so are entries of claims that are not known any more.
     """
     by_path: dict[Path, dict[str, Record]] = {}
     for result in results:

@@ -690,18 +690,7 @@ def flat(measurements: Iterable[Measurement]) -> list[Measurement]:
 
 
 def joined(runs: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return the measurements of several runs of a check as those of one.
-
-    Parameters
-    ----------
-    runs : sequence of sequences of Measurement, Fact and Curve
-        Facts and curves are those of the first.
-
-    Raises
-    ------
-    ValueError
-        If the runs have other measurements, or such as more runs are not added to.
-    """
+    """Return the measurements of several runs of a check as those of one."""
     columns = [[item for item in run if isinstance(item, Measurement)] for run in runs]
     if len(set(map(len, columns))) > 1:
         raise ValueError("runs have different numbers of measurements")

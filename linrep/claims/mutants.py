@@ -133,23 +133,7 @@ def measure(
     *,
     each: Callable[..., object] = lambda mutant, computed: None,
 ) -> dict[str, Moved]:
-    """Try a statement's stronger versions, of each constant until one is refuted.
-
-    Parameters
-    ----------
-    claim : Claim
-    budget, seed, shares
-        As in :func:`try_mutant` and :func:`mutants`. Where the check is undecided of the statement
-        itself, the next larger budget is taken: else a stronger version would seem to be doubted.
-    each : callable
-        ``each(mutant, computed=...)`` is called after each version; one that needs no trial, as a
-        smaller change is refuted, is not computed.
-
-    Returns
-    -------
-    dict
-        Of each constant its value and, by percent, what became of it.
-    """
+    """Try a statement's stronger versions, of each constant until one is refuted."""
     while (
         budget != BUDGETS[-1] and claim.verify(budget, stream(claim.id, seed)).verdict == UNDECIDED
     ):

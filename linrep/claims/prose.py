@@ -154,12 +154,7 @@ def _with_scripts(ids, text):
 
 
 def finding(id: str) -> Finding | None:
-    """Return why a statement fails, None where nothing is said; reads the page of its paper alone.
-
-    Parameters
-    ----------
-    id : str
-    """
+    """Return why a statement fails, None where nothing is said, from the page of its paper."""
     return findings(tuple(files(FINDINGS, [paper_of(id)]))).get(id)
 
 
@@ -273,20 +268,7 @@ def bibtex_of_tools() -> str:
 
 
 def bibtex(name: str, folder: Path | None = None) -> str:
-    """Return the entry of a paper.
-
-    Parameters
-    ----------
-    name : str
-        Such as "fedrep".
-    folder : path, optional
-        Where its ``paper.bib`` is; that of the paper's package by default.
-
-    Raises
-    ------
-    ValueError
-        If there is no such file.
-    """
+    """Return the entry of a paper."""
     path = (folder or papers()[name].folder) / BIB
     if not path.is_file():
         raise ValueError(f"{name} has no {BIB} to cite it by, which would be {path}")
@@ -294,13 +276,7 @@ def bibtex(name: str, folder: Path | None = None) -> str:
 
 
 def cited_as(id: str, place: str, form: str) -> str:
-    """Return what is said of a statement: its place, and what it is called here.
-
-    Parameters
-    ----------
-    id, place : str
-    form : {"printed", "corrected", "own"}
-    """
+    """Return what is said of a statement: its place, and what it is called here."""
     name = f"{id} in linrep {linrep.__version__}"
     name = name if form == "printed" else f"{form} form, {name}"
     return f"{place} ({name})" if place else name

@@ -235,29 +235,7 @@ def _change(terms, means, halves, lowest):
 def least_change(
     terms: ArrayLike, low: ArrayLike, high: ArrayLike, lowest: Sequence[float | None]
 ) -> tuple[float, Array]:
-    """Return the smallest S for which low <= f <= S high with a sum f of terms times constants.
-
-    Parameters
-    ----------
-    terms : array_like, shape (N, J)
-    low, high : array_like, shape (N,)
-        Positive. With both the same, S is the largest ratio to f over the smallest one.
-    lowest : sequence of float or None
-        The lowest value of each constant, None for no limit.
-
-    Returns
-    -------
-    S : float
-        Infinite where no sum is positive everywhere.
-    constants : ndarray, shape (J,)
-        With them the ratios of f to low and to high are as far above 1 as below, on a scale of
-        logarithms.
-
-    Raises
-    ------
-    RuntimeError
-        If the solver finds neither these constants nor that there are none.
-    """
+    """Return the smallest S for which low <= f <= S high with a sum f of terms times constants."""
     terms, low, high = (np.asarray(each, dtype=float) for each in (terms, low, high))
     sizes = np.maximum(np.abs(terms / low[:, None]).max(axis=0), np.finfo(float).tiny)
     rows = terms / sizes

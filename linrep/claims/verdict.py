@@ -83,11 +83,6 @@ def runs_decide(measured: Iterable[Measurement | Fact | Curve], level: float = L
     """Tell whether more runs would decide all that is undecided of a claim.
 
     Of several readings one that is undecided has to be such that runs decide it.
-
-    Parameters
-    ----------
-    measured, level
-        As for :func:`judge`.
     """
     measurements = [item for item in measured if isinstance(item, Measurement)]
     total = shared(measurements)
