@@ -26,6 +26,8 @@ from linrep.claims.evidence import FAILS, HOLDS, UNCHECKED, VERDICTS, tally
 from linrep.claims.prose import FINDINGS, PROOFS, findings, sections
 from linrep.claims.record import Record
 
+__all__ = ["Contents", "Item", "contents"]
+
 #: In the folder of a paper.
 FILE = "contents.toml"
 NO_CLAIM = "no claim"
@@ -170,13 +172,7 @@ class Contents:
 
 
 def outcomes(item: Item) -> list[tuple[str, str]]:
-    """Return what is known of an item: a verdict and the rest of the line, for each statement.
-
-    Parameters
-    ----------
-    item : Item
-        One without a claim has "no claim" and the reason.
-    """
+    """Return what is known of an item: a verdict and the rest of the line, for each statement."""
     if not item.claims:
         return [(NO_CLAIM, item.reason)]
     lines = []
@@ -210,29 +206,12 @@ def in_table(text: str, cell: Callable[[str], str]) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text with its formulas in plain letters.
-
-    Parameters
-    ----------
-    text : str
-        Formulas between dollar signs.
-    """
+    """Return text with its formulas in plain letters."""
     return re.sub(r"\$([^$]+)\$", lambda found: formulas.text(found[1]), text)
 
 
 def read(path: Path) -> Contents:
-    """Return the contents of a paper from their file.
-
-    Parameters
-    ----------
-    path : path
-        ``contents.toml`` in the folder of the paper.
-
-    Raises
-    ------
-    ValueError
-        If it is no such file; the message says which item is wrong, and how.
-    """
+    """Return the contents of a paper from their file."""
     try:
         found = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -288,12 +267,7 @@ def _listed(listed):
 
 
 def written(paper: str) -> str:
-    """Return how a paper is called, its name in ids where nothing else is listed.
-
-    Parameters
-    ----------
-    paper : str
-    """
+    """Return how a paper is called, its name in ids where nothing else is listed."""
     return (known()[paper].name if paper in known() else "") or paper
 
 
@@ -321,12 +295,7 @@ def contents(paper: str) -> Contents:
 
 
 def of_paper(paper: str) -> Counts:
-    """Return how many of a paper's statements have which recorded verdict.
-
-    Parameters
-    ----------
-    paper : str
-    """
+    """Return how many of a paper's statements have which recorded verdict."""
     return counts(item for item in ledger.known([paper]).values() if item.verdict != UNCHECKED)
 
 
@@ -335,13 +304,7 @@ def _sorted(found):
 
 
 def table(names: dict[str, str]) -> list[str]:
-    """Return the counts of papers as a table of Markdown.
-
-    Parameters
-    ----------
-    names : dict of str
-        What stands in the first column, by paper.
-    """
+    """Return the counts of papers as a table of Markdown."""
     head = ["paper", *heads()]
     lines = [head, ["---", *["--:"] * (len(head) - 1)]]
     lines += [[name, *of_paper(paper).cells()] for paper, name in names.items()]

@@ -148,7 +148,7 @@ def known(papers: Iterable[str] = ()) -> dict[str, Record]:
 
 
 def recorded(path: Path | None = None, folder: Path | None = None) -> dict[str, Record]:
-    """Return the claims that have a recorded verdict, by id: in a ledger, or in those of all papers.
+    """Return the claims that have a recorded verdict, by id: in a ledger, or in all papers'.
 
     Of these one of a package that is damaged is left out, which a warning says.
     """
