@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
@@ -24,7 +24,7 @@ from linrep._lib.suggest import unknown
 from linrep.claims.certificates import Certificate, Term
 from linrep.claims.certificates import register as register_line
 from linrep.claims.claim import Budget, Claim, Hypothesis, register
-from linrep.claims.evidence import HOLDS, PROVED
+from linrep.claims.evidence import FAILS, HOLDS, PROVED
 from linrep.claims.measurements import Cases, Identity, Measurement, Readings, Together, relative
 from linrep.claims.search import search_instances
 
@@ -441,6 +441,21 @@ def _inside(ends, share):
     return value if isinstance(value, float) else Fraction(value)
 
 
+@dataclass(frozen=True, eq=False)
+class _Asked(Cases):
+    """Lines of a proof at corners: certified where solvers prove them, which only lines can say."""
+
+    asked: Sequence[str] = field(default=(), kw_only=True)
+
+    def underived(self) -> Measurement:
+        """Return it without the strength that a derivation gives, or solvers."""
+        return replace(self, asked=(), strength="" if self.strength == PROVED else self.strength)
+
+    def _decision(self, level):
+        found = super()._decision(level)
+        return found if found.verdict == FAILS else replace(found, asked=tuple(self.asked))
+
+
 class Lines:
     """Lines of a proof over a region: questions to solvers that are compared in fractions, too.
 
@@ -540,7 +555,7 @@ class Lines:
         ]
         asked = tuple(each.step for each in self.certificates if given == self.constants)
         title = deciding[0] if len(deciding) == 1 else f"{deciding[0]} to {deciding[-1]}"
-        return Cases(cases, name=title, asked=asked, strength=PROVED if asked else "")
+        return _Asked(cases, name=title, asked=asked, strength=PROVED if asked else "")
 
     @property
     def symbols(self) -> dict[str, Term]:

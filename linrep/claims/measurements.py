@@ -216,9 +216,6 @@ class Cases(Measurement):
         How many there were, and how many with a larger left side; counted if not given.
     shown : sequence of str
         Names of what the verdict's sentence says of the worst instance, such as ``("p", "T")``.
-    asked : sequence of str
-        The lines of a proof that solvers are asked and that these are cases of: where they prove
-        all of them, the part is certified.
 
     Examples
     --------
@@ -234,7 +231,6 @@ class Cases(Measurement):
     count: int = 0
     violations: int = 0
     shown: Sequence[str] = ()
-    asked: Sequence[str] = ()
     quantity: str = "left side"
     kind: ClassVar[str] = "deterministic inequality"
 
@@ -266,12 +262,7 @@ class Cases(Measurement):
             tightness=ratio(left, right),
             n_trials=self.count,
             counterexample={**worst, "left": float(left), "right": float(right)} if fails else None,
-            asked=() if fails else tuple(self.asked),
         )
-
-    def underived(self) -> Measurement:
-        """Return it without the strength that a derivation gives, or solvers."""
-        return replace(self, asked=(), strength="" if self.strength == PROVED else self.strength)
 
     def _ground(self):
         left, right, _ = max(self.cases, key=_difference)

@@ -8,8 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from linrep._lib.papers import papers
-from linrep.claims import Cases, Condition, Frequency, claim, ledger, prose
+from linrep.claims import Condition, Frequency, claim, ledger, prose
 from linrep.claims.evidence import CERTIFIED, DERIVED, EXACT, PROVED
+from linrep.claims.laws import Region, at_most, lines
 from linrep.claims.record import Record
 from linrep.claims.verdict import judge
 from linrep.cli import main
@@ -49,9 +50,14 @@ def failure(budget, rng, *, other=2):
 """,
     # Of lines that nobody has asked a solver for.
     "mine.lines": """
+@lines("mine.lines", Region(x=(0, Fraction(1, 4))))
+def square(x, *, top=Fraction(1, 5)):
+    return at_most(x * (1 - x), top)
+
+
 @statement("mine.lines", plain="x(1-x) <= 1/5 on [0, 1].", negative_control={"top": 0.1})
-def lines(budget, rng, *, top=0.2):
-    yield Cases([(0.1, top, {})], asked=["square"], strength=PROVED)
+def on_a_part(budget, rng, *, top=Fraction(1, 5)):
+    yield square.measure(top=top)
 """,
     "mine.samples": """
 @statement("mine.samples", plain="Means are 0.", negative_control={"at": 1.0})
@@ -64,6 +70,7 @@ from fractions import Fraction
 
 from linrep.claims import Cases, Condition, Frequency, Mean, proved, statement
 from linrep.claims.evidence import PROVED
+from linrep.claims.laws import Region, at_most, lines
 """
 
 
@@ -136,6 +143,9 @@ def test_a_stored_proved_is_a_claim_until_its_ground_is_found(tmp_path):
             assert "no section headed `toy.bold`" in found.missing
 
 
+ONE = lines("mine.one", Region(x=(0, 1)))(lambda x: {"one": at_most(x, 2)})
+
+
 @pytest.mark.parametrize(
     ("changes", "strength"),
     [
@@ -150,7 +160,7 @@ def test_a_stored_proved_is_a_claim_until_its_ground_is_found(tmp_path):
 )
 def test_answers_certify_where_they_prove_lines_of_something(changes, strength):
     line = {"sha256": "", "whole": True, "possible": True, "answers": {"z3 4": "unsat"}, **changes}
-    found = judge([Cases([(1.0, 2.0, {})], asked=["one"])])
+    found = judge([replace(ONE.measure(), strength="")])
     record = Record(
         verdict="holds",
         sentence="so",

@@ -1,5 +1,6 @@
 """Laws: one relation that is searched, compared in fractions, and asked of solvers."""
 
+from dataclasses import replace
 from fractions import Fraction as Q
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from linrep.claims import Budget, Cases, Identity, Search, decide
 from linrep.claims.certificates import certificates
-from linrep.claims.evidence import CERTIFIED, EXACT, PROVED, SEARCHED
+from linrep.claims.evidence import CERTIFIED, EXACT, SEARCHED
 from linrep.claims.laws import (
     Arrays,
     Grid,
@@ -187,13 +188,16 @@ def test_steps_alone_are_those_of_the_statement_s_own_constants():
     assert decide(wrong.measure()).verdict == "fails"
 
 
+BOTH = lines("mine.both", UNIT)(lambda x: {"one": at_most(x, 2), "two": at_most(x, 3)})
+
+
 @pytest.mark.parametrize(
     ("proved", "strength"), [({"one", "two"}, CERTIFIED), ({"one"}, SEARCHED), ((), SEARCHED)]
 )
 def test_a_part_is_certified_where_solvers_prove_all_its_lines(proved, strength):
-    found = judge([Cases([(Q(1), Q(2), {})], name="part", asked=("one", "two"))])
-    lines = {name: {"sha256": "", "whole": True} for name in ("one", "two")}
-    result = Record(verdict="holds", parts=found.parts, id="a.b", budget="quick", lines=lines)
+    found = judge([replace(BOTH.measure(), strength="")])
+    asked = {name: {"sha256": "", "whole": True} for name in ("one", "two")}
+    result = Record(verdict="holds", parts=found.parts, id="a.b", budget="quick", lines=asked)
     again = Record.from_json(result.as_json())
     assert again.parts[0].asked == ("one", "two")
     assert by_solvers(again, proved).parts[0].strength == strength
@@ -201,9 +205,9 @@ def test_a_part_is_certified_where_solvers_prove_all_its_lines(proved, strength)
 
 
 def test_what_is_changed_or_fails_is_not_asked():
-    part = Cases([(Q(1), Q(2), {})], asked=("one",), strength=PROVED)
-    assert part.underived().asked == ()
-    assert decide(Cases([(Q(3), Q(2), {})], asked=("one",))).asked == ()
+    true = lines("mine.true", UNIT)(lambda x: {"one": at_most(x, 2)}).measure()
+    assert (decide(true).asked, decide(true.underived()).asked) == (("one",), ())
+    assert decide(lines("mine.false", UNIT)(lambda x: {"one": at_most(2, x)}).measure()).asked == ()
 
 
 def test_solvers_are_asked_first_of_a_version_that_says_more(monkeypatch):
