@@ -28,22 +28,6 @@ def norms(W, distance, angles="equal"):
     return np.sum((W @ model.tilt(W.shape[1], distance, angles)[1].T) ** 2, axis=1)
 
 
-def head_settings(budget, smallest):
-    """Return settings for Lemmas 3 and 4, along rn, k and distances."""
-    settings, far = [], {"closeness": 2.0}
-    clients, ranks = budget((50,), (2, 500)), budget((2,), (1, 2, 8))
-    for m in budget((9, 1e6), (9, 50, 1600, 1e6)):
-        for k in ranks:
-            settings += cells({"m": m, "k": k} | far, rn=CLIENTS)
-        for rn in clients:
-            settings += cells({"m": m, "rn": rn} | far, k=RANKS)
-    for k, more in product(ranks, (0, 1)):  # as few samples as possible
-        settings += cells({"m": smallest(k) + more, "k": k} | far, rn=CLIENTS)
-    for rn in clients:
-        settings += cells({"k": 2, "rn": rn, "m": 1e6}, closeness=[1.0, 10.0, 100.0, 1e4])
-    return [one | {"angles": angles} for angles in ("equal", "single") for one in settings]
-
-
 def constants_of_heads(budget, rng, lemma, draw, constant, smallest, powers):
     """Follow the constant of Lemma 3 or 4: Gaussian x by its law, other designs in full."""
 
@@ -55,8 +39,19 @@ def constants_of_heads(budget, rng, lemma, draw, constant, smallest, powers):
     def sampled(rn, m, k, design):
         return constant(sampled_sides(design, rn, m, k, rng)[lemma - 2]) / delta(k, rn, m, *powers)
 
-    settings, runs = head_settings(budget, smallest), budget(200, 600, 3000)
-    gaussian = settings, one, runs, ["rn", "k", "closeness"], ["m", "angles"]
+    settings, far = [], {"closeness": 2.0}
+    clients, ranks = budget((50,), (2, 500)), budget((2,), (1, 2, 8))
+    for m in budget((9, 1e6), (9, 50, 1600, 1e6)):
+        for k in ranks:
+            settings += cells({"m": m, "k": k} | far, rn=CLIENTS)
+        for rn in clients:
+            settings += cells({"m": m, "rn": rn} | far, k=RANKS)
+    for k, more in product(ranks, (0, 1)):  # as few samples as possible
+        settings += cells({"m": smallest(k) + more, "k": k} | far, rn=CLIENTS)
+    for rn in clients:
+        settings += cells({"k": 2, "rn": rn, "m": 1e6}, closeness=[1.0, 10.0, 100.0, 1e4])
+    settings = [each | {"angles": name} for name in ("equal", "single") for each in settings]
+    gaussian = settings, one, budget(200, 600, 3000), ["rn", "k", "closeness"], ["m", "angles"]
     return constants(lemma, gaussian, sampled, budget(100, 200, 400))
 
 

@@ -46,7 +46,7 @@ def along_clients(budget, rng, powers, *, split=False, centred=False):
         return constant(step, m, d, distance, powers, bias)
 
     settings = [dict(zip(NAMES, size, strict=True)) for size in FIXED_M[: budget(2, 7)]]
-    far = [settings[place] for place in budget((), (0, 2))]
+    far = [settings[place] for place in budget((), (0, 2))]  # up to more clients
     near = [each for each in settings if each not in far]
     fixed = [table(cells(each, rn=[100, 550, 3000]), one, budget(500, 1600, 5000)) for each in near]
     fixed += [table(cells(each, rn=[100, 1700, 30_000]), one, budget(0, 600, 2000)) for each in far]

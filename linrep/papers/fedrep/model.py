@@ -329,13 +329,6 @@ class Problem:
             distances[trace.rounds + 1 :] = 0.0
         return distances, self.distance * self.factor ** np.arange(rounds + 1)
 
-    def worst_round(self, m, rng, *, rounds=ROUNDS):
-        """Return the largest dist_{t+1}/dist_t of a run, and eta E0 sigma_min^2."""
-        distances, _ = self.run(m, rng, rounds=rounds)
-        distances = distances[: 1 + int(np.sum(distances > 1e-12))]  # then rounding takes over
-        gain = 2.0 * (1.0 - self.factor**2)  # the factor is sqrt(1 - gain/2)
-        return float((distances[1:] / distances[:-1]).max()), gain
-
 
 def draw_problem(rng, *, d, n, k, condition=None, start=0.5, fraction=1.0, participation=1.0,
                  design="gaussian", angles="equal"):  # fmt: skip
