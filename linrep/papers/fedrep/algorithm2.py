@@ -40,12 +40,12 @@ def extra_identities(budget, rng, *, sign=1.0, longest=1.0, gain=1.0):
             if (small < 1e-6 * squares[:, 0]).any():
                 continue  # a batch in which samples nearly repeat each other
             condition = float((np.linalg.norm(X, 2, axis=(1, 2)) ** 2 / small).max())
-            Q, S, new = step(truth, B, W, X, eta)
+            Q, S, new = model.stepped(truth, B, W, X, eta)
             size = max(1.0, float(np.abs(W).max()))
             scale = max(1.0, float(np.abs(S).max())) * size * condition
             yield "S B = 0", float(np.abs(S @ B).max() / scale), at
             other = model.batch_of(truth, m, rng)[0]
-            *_, moved = step(truth, B, W, other, eta)
+            *_, moved = model.stepped(truth, B, W, other, eta)
             if m >= k:
                 error = relative(Q @ B, -model.head_errors(truth, B, X), 1.0) / condition
                 yield "Q B = -F", error, at
@@ -61,16 +61,9 @@ def extra_identities(budget, rng, *, sign=1.0, longest=1.0, gain=1.0):
             turned = B @ orthonormalize(rng.standard_normal((k, k)))
             heads = model.exact_heads(X, y, turned)
             for batch, own, target in (("", X, new), ("split batch: ", other, moved)):
-                again = step(truth, turned, heads, own, eta)[2]
+                again = model.stepped(truth, turned, heads, own, eta)[2]
                 apart = distance(again, target) / np.linalg.cond(target)
                 yield f"{batch}span depends on the span alone", apart / scale, at
-
-
-def step(truth, B, W, X, eta):
-    """Return Q, S and B-bar of a round with heads W and the gradient on X."""
-    Q = W @ B.T - truth.W @ truth.B.T
-    S = np.einsum("imd,im->id", X, np.einsum("imd,id->im", X, Q)) / X.shape[1]
-    return Q, S, B - eta / truth.n * S.T @ W
 
 
 @extra_identities.also

@@ -2,14 +2,13 @@
 
 from fractions import Fraction
 from itertools import combinations
-from math import comb
 
 import numpy as np
-import pandas as pd
 from numpy.linalg import eigh, eigvalsh, norm
 
 import linrep as lr
-from linrep.claims import Curve, Fact, Identity, search_instances, statement
+from linrep.claims import Fact, Identity, search_instances, statement
+from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import at_most, law, measured
 from linrep.claims.measurements import relative
@@ -17,8 +16,6 @@ from linrep.papers.fedrep import model
 from linrep.papers.fedrep.counterexamples import a1_w
 from linrep.problems import SharedRepresentation
 from linrep.problems.subspace import distance
-
-LOW, HIGH = r"$\bar\sigma_{\min}^2$", r"$\bar\sigma_{\max}^2$"
 
 
 @statement(
@@ -33,7 +30,7 @@ LOW, HIGH = r"$\bar\sigma_{\min}^2$", r"$\bar\sigma_{\max}^2$"
     hypotheses=(model.DIVERSE, model.NORMALIZED),
 )
 def assumption2_3(budget, rng, *, lower=1.0):
-    """Search heads, enumerate subsets, and draw the figures' extremes over subsets."""
+    """Search heads, and enumerate subsets."""
 
     def spectrum(reader, shape):
         W = model.read_heads(reader, shape)
@@ -52,48 +49,33 @@ def assumption2_3(budget, rng, *, lower=1.0):
             lambda at, sides=sides: sides(**at), shapes, spectrum, budget, rng, name=name,
             strength=PROVED,
         )  # fmt: skip
-    rows, points = [], []
+    yield from model.displays(subsets(budget, rng, lower)).values()
+
+
+def subsets(budget, rng, lower):
+    """Yield how far all sets of rn clients are from each side."""
     for n, k in budget(((5, 1), (9, 2)), ((5, 1), (9, 2), (14, 2), (14, 3), (12, 5))):
         truth, _ = model.instance(n, max(2 * k, 2), k, rng)
         for rn in range(1, n + 1):
-            chosen = np.array(list(combinations(range(n), rn)))
-            W, at = truth.W[chosen] / np.sqrt(rn), {"n": n, "k": k, "rn": rn}
-            size = relative(norm(W, axis=(1, 2)), np.sqrt(k))
+            W = truth.W[np.array(list(combinations(range(n), rn)))] / np.sqrt(rn)
+            at = {"n": n, "k": k, "rn": rn}
             values = eigvalsh(W.transpose(0, 2, 1) @ W)
             low, high = max(values[:, 0].min(), 0.0), values[:, -1].max()
             # Heads of fewer than k clients span less than R^k.
             outside = [lower - high, lower * high - k, lower * low - 1.0, low * (rn < k), 0.0]
-            rows += [("Frobenius norm sqrt(k)", size, at), ("subsets", max(outside), at)]
-            if k > 1:  # for k = 1 all are 1
-                points += [(f"n = {n}, k = {k}", rn, *each) for each in ((low, LOW), (high, HIGH))]
-    yield from model.displays(rows).values()
-    panel = "Figure 3, rn = n/10"
-    for n in (10, 20, 100, 1000):  # the smallest for n = 10 is 0: one head does not span R^2
-        W = model.instance(n, 4, 2, rng)[0].W
-        points += [(panel, n, extreme_subset(W, n // 10, -1.0, rng), LOW)]
-        points += [(panel, n, extreme_subset(W, n // 10, 1.0, rng), HIGH)]
-    found = pd.DataFrame(points, columns=["panel", "x", "y", "series"]).query("y > 1e-12")
-    xlabel = np.where(found["panel"] == panel, "n", "rn")
-    yield Curve(found.assign(xlabel=xlabel, ylabel="extremes"))
+            yield "Frobenius norm sqrt(k)", relative(norm(W, axis=(1, 2)), np.sqrt(k)), at
+            yield "subsets", max(outside), at
 
 
 def extreme_subset(W, rn, sign, rng):
     """Return the extreme of the extreme eigenvalues of W_I'W_I/rn over subsets I of rn rows.
 
-    The smallest for sign -1, the largest for sign 1: exact where at most 5000 subsets exist, else
-    as far as a search reaches. Extremes over I and over unit vectors u can be taken in either
-    order: the rn rows with extreme (w_i'u)^2, the u that is extreme for them, and so on from 40
-    starts.
+    The smallest for sign -1, the largest for sign 1, as far as a search reaches. Extremes over I
+    and over unit vectors u can be taken in either order: the rn rows with extreme (w_i'u)^2, the u
+    that is extreme for them, and so on from 40 starts.
     """
-    n, k = W.shape
-    if comb(n, rn) <= 5000:
-        rows = W[np.array(list(combinations(range(n), rn)))]
-        values = eigvalsh(rows.transpose(0, 2, 1) @ rows / rn)
-        return float(values.max() if sign > 0.0 else max(values.min(), 0.0))
-    if sign < 0.0 and rn < k:
-        return 0.0
     found = []
-    for u in rng.standard_normal((40, k)):
+    for u in rng.standard_normal((40, W.shape[1])):
         value, before = -np.inf, None
         while before is None or value > before:
             before = value
@@ -199,10 +181,7 @@ def heads_of_appendix_corrected(budget, rng, *, power=2.0):
             at = {"n": n, "k": k, "m": m, "c": float(c), "eta": eta}
             spans = [
                 lr.fedrep(each, m=m, rounds=10, start=0.5, step_size=step, rng=seed).state["B"]
-                for each, step in (
-                    (truth, eta),
-                    (truth.with_heads(c * truth.W), eta / c**power),
-                )
+                for each, step in ((truth, eta), (truth.with_heads(c * truth.W), eta / c**power))
             ]
             if c != 1.0:
                 yield "step size eta/c^2 for heads c W*", distance(*spans), at

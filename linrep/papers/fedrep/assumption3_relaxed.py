@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from linrep.algorithms import fedrep
 from linrep.claims import Frequency, statement
-from linrep.papers.fedrep.model import DIVERSE, GAUSSIAN, RARE
+from linrep.papers.fedrep.model import DIVERSE, GAUSSIAN, RARE, Problem, samples_asked
 from linrep.problems import SharedRepresentation
 from linrep.theory import fedrep as theory
 
@@ -54,15 +53,12 @@ def relaxed(budget, rng, *, least=1e-3, gain=0.5):
         for _ in range(runs):
             truth = shortened(n, d, k, least, rng)
             kappa, eta = theory.condition(truth), float(theory.step_size_limit(truth.sigma_max()))
-            m = math.ceil(
-                theory.sample_size(d, k, n, condition=kappa, initial_distance=START, constant=c)
-            )
-            trace = fedrep(
-                truth, m=m, rounds=rounds, step_size=eta, batches="gram", start=START, rng=rng
-            )
-            promised = 1.0 - gain * eta * (1.0 - START**2) * truth.sigma_min() ** 2
-            bounds = START * max(promised, 0.0) ** (np.arange(1, rounds + 1) / 2.0)
-            violations += bool(np.any(trace["distance"][1:] > np.maximum(bounds, 1e-12)))
+            gained = gain * eta * (1.0 - START**2) * truth.sigma_min() ** 2
+            factor = math.sqrt(max(1.0 - gained, 0.0))
+            problem = Problem(truth, n, eta, float(kappa), factor, START, START)
+            m = samples_asked(problem, c)
+            distances, promised = problem.run(m, rng, rounds=rounds)
+            violations += bool(np.any(distances > np.maximum(promised * (1.0 + 1e-9), 1e-12)))
         name = ", ".join(f"{key} = {value:g}" for key, value in setting.items())
         at = {**setting, "m": m, "kappa": float(kappa), "shortest head over sqrt(k)": least}
         yield Frequency(violations, runs, RARE, name=name, setting=at)

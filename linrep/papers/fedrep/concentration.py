@@ -17,11 +17,9 @@ def delta(k, rn, m, k_power, m_power):
     return k**k_power * np.sqrt(np.log(rn)) / m**m_power
 
 
-def sampled_sides(design, rn, m, k, distance, angles, rng):
+def sampled_sides(design, rn, m, k, rng):
     """Draw batches; return min sigma_min(G^i), and ||(GD - C)w*||, ||F||_F over ||W*||_2 dist."""
-    truth, B = instance(
-        max(rn, k), 2 * k + 1, k, rng, distance=distance, angles=angles, design=design
-    )
+    truth, B = instance(max(rn, k), 2 * k + 1, k, rng, distance=0.5, design=design)
     truth = truth.with_heads(truth.W[:rn])
     X = covariates(design, (rn, m, truth.d), rng)
     Z = X @ B
@@ -29,35 +27,31 @@ def sampled_sides(design, rn, m, k, distance, angles, rng):
     cross = np.einsum("ija,ij->ia", Z, lacking) / m
     errors = least_squares(Z, lacking)
     smallest = np.linalg.eigvalsh(np.swapaxes(Z, 1, 2) @ Z)[:, 0].min() / m
-    scale = np.linalg.norm(truth.W, 2) * distance
+    scale = np.linalg.norm(truth.W, 2) * 0.5
     return max(smallest, 0.0), np.linalg.norm(cross) / scale, np.linalg.norm(errors) / scale
 
 
-def constants(lemma, tables, sampled, repeats):
-    """Yield the constants that a lemma needs, which have to stay bounded, table by table.
+def constants(lemma, gaussian, sampled, repeats):
+    """Yield the constants that a lemma needs, which have to stay bounded.
 
-    A table is settings, what draws a constant, how many, along what, and by what. Of designs but
-    the Gaussian batches are drawn in full, `sampled(rn, m, k, design)`.
+    Of Gaussian x settings, what draws a constant, how many, along what, and by what; of the other
+    designs batches are drawn in full, `sampled(rn, m, k, design)`, of so many repeats.
     """
     others = []
     for design in OTHERS:
         others += cells({"m": 40, "k": 2, "design": design}, rn=[2, 10, 50])
         others += cells({"m": 40, "rn": 5, "design": design}, k=[1, 2, 4])
-    tables = {**tables, "other x": (others, sampled, repeats, ["rn", "k"], ["m", "design"])}
+    tables = {
+        "gaussian x": gaussian,
+        "other x": (others, sampled, repeats, ["rn", "k"], ["m", "design"]),
+    }
     for name, (settings, draw, runs, along, by) in tables.items():
         rows = table(settings, draw, runs)
         yield Constant(rows, along, by=by, name=name, label=f"c that Lemma {lemma} needs")
-
-
-def in_m(left, column, m_power, rng, runs):
-    """Yield the power of m in the left side of a lemma, batches of other designs in full."""
-    sizes = [100, 700, 4900]
+    sizes = (100, 700, 4900)
     for design in OTHERS:
-        samples = [
-            [left(sampled_sides(design, 5, m, 1, 0.5, "equal", rng)[column]) for _ in range(runs)]
-            for m in sizes
-        ]
+        samples = [[sampled(5, m, 1, design) for _ in range(repeats)] for m in sizes]
         yield Exponent(
-            sizes, samples, equals=-m_power, margin=0.25, along="m", of="left side",
-            name=f"left side in m, {design} x",
+            sizes, samples, equals=0.0, margin=0.25, along="m", of="c needed",
+            name=f"{design} x, large m",
         )  # fmt: skip

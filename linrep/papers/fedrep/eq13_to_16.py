@@ -68,8 +68,6 @@ def rounds(budget, rng, factor, order):
             W = np.linalg.lstsq(stacked, y.ravel(), rcond=None)[0].reshape(rn, k)
             yield "(14)", relative(W, heads) / condition, at
             Q = W @ B.T - truth.W[chosen] @ truth.B.T
-            a, M = rng.standard_normal(rn * m), rng.standard_normal((rn, d))
-            yield "adjoint", relative((A @ M.ravel()) @ a, M.ravel() @ (A.T @ a), 1.0), at
             values = A @ Q.ravel()
             composed = (A.T @ values).reshape(rn, d)
             rows = np.einsum("ide,ie->id", model.moments(X), Q)

@@ -37,9 +37,8 @@ def eq53_60(budget, rng, *, sign=-1.0, bound=1.0):
             W = model.exact_heads(X, y, B) if exact else rng.standard_normal((n, k))
             eta = 10.0 ** rng.uniform(-2.0, 0.5)
             at = {"n": n, "m": m, "d": d, "k": k, "design": design, "eta": eta}
-            Q = W @ B.T - truth.W @ truth.B.T
-            S = np.einsum("ide,ie->id", model.moments(X), Q)
-            new, outside = B - eta / n * S.T @ W, null_space(truth.B.T).T
+            Q, S, new = model.stepped(truth, B, W, X, eta)
+            outside = null_space(truth.B.T).T
             R = np.linalg.qr(new)[1]
             if np.linalg.cond(R) > 1e6:
                 continue

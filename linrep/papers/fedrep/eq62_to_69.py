@@ -10,8 +10,6 @@ from linrep.claims import search_instances, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Open, Region, at_most, lines
 from linrep.claims.measurements import Array
-from linrep.papers.fedrep import model
-from linrep.problems.subspace import distance
 from linrep.theory import fedrep as theory
 from linrep.theory import fedrep_lemmas as lemmas
 
@@ -131,12 +129,3 @@ def eq67(budget, rng, *, factor=4.0, cross=2.0):
             strength=PROVED,
         )  # fmt: skip
     yield display69.measure()
-
-    def equality():
-        for _ in range(budget(50, 200, 1000)):
-            k = int(rng.integers(1, 5))
-            truth, B = model.instance(k, int(rng.integers(2 * k, 20)), k, rng)
-            error = abs(least(B.T @ truth.B) ** 2 - (1.0 - distance(B, truth.B) ** 2))
-            yield "(68), an equality", error, {"d": truth.d, "k": k}
-
-    yield from model.displays(equality()).values()

@@ -9,14 +9,7 @@ import linrep as lr
 from linrep.claims import Cases, Identity, Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import at_most, measured
-from linrep.claims.measurements import relative
-from linrep.papers.fedrep.counterexamples.global_minima import (
-    inverse,
-    loss,
-    losses,
-    times,
-    transposed,
-)
+from linrep.papers.fedrep.counterexamples.global_minima import inverse, loss, printed, times
 from linrep.papers.fedrep.model import SUB_GAUSSIAN, displays, instance
 from linrep.problems.subspace import distance, random_frame
 
@@ -37,16 +30,13 @@ def global_minima(budget, rng, *, pair="printed", excess=0):
     """Compute the loss of the pairs in fractions, for two clients and three, and four Q."""
 
     def exact():
-        B = [[Fraction(i == j) for j in range(2)] for i in range(3)]
         for matrices in product(HEADS, CHANGES):
             W, Q = ([[Fraction(x) for x in row] for row in matrix] for matrix in matrices)
-            found = losses(W, B, Q)
-            if pair != "printed":
-                models = times(times(W, inverse(Q)), transposed(times(B, transposed(Q))))
-                found = {"W* Q^-1": loss(models, times(W, transposed(B)))}
+            found = printed(W, Q) if pair == "printed" else {pair: times(W, inverse(Q))}
             at = {"W": [list(map(int, row)) for row in W], "Q": [list(map(int, row)) for row in Q]}
-            for name, value in found.items():
-                yield name, at_most(value + excess * Fraction(1, 2), Fraction(0)), at
+            for name, heads in found.items():
+                missed = loss(heads, W, Q) + excess * Fraction(1, 2)
+                yield name, at_most(missed, Fraction(0)), at
 
     def factorizations():
         for _ in range(budget(20, 100)):

@@ -2,8 +2,9 @@
 
 import math
 import operator
-from functools import reduce
 from itertools import product
+
+import numpy as np
 
 from linrep.claims import Readings, statement
 from linrep.claims.evidence import PROVED
@@ -33,43 +34,34 @@ class Counted:
     root = _counted(math.sqrt)
 
 
-def _dot(one, other):
-    return reduce(operator.add, map(operator.mul, one, other))
-
-
 def solve_head(Z, y):
-    """Return the least-squares head on features Z (m rows of k), by Cholesky's factorization."""
-    k = len(Z[0])
-    columns = [[row[p] for row in Z] for p in range(k)]
-    right = [_dot(column, y) for column in columns]
-    L: list[list] = []
+    """Return the least-squares head on features Z (m, k), by Cholesky's factorization."""
+    k = Z.shape[1]
+    L, w = np.empty((k, k), dtype=object), np.empty(k, dtype=object)
     for p in range(k):
-        row: list = []
-        for q in range(p):
-            entry = _dot(columns[p], columns[q])
+        for q in range(p + 1):
+            entry = Z[:, p] @ Z[:, q]
             if q:
-                entry = entry - _dot(row, L[q][:q])
-            row.append(entry / L[q][q])
-        entry = _dot(columns[p], columns[p])
-        row.append((entry - _dot(row, row) if p else entry).root())
-        L.append(row)
-    w: list = []
+                entry = entry - L[p, :q] @ L[q, :q]
+            L[p, q] = entry.root() if p == q else entry / L[q, q]
     for p in range(k):
-        entry = right[p] - _dot(L[p][:p], w) if p else right[p]
-        w.append(entry / L[p][p])
+        entry = Z[:, p] @ y
+        if p:
+            entry = entry - L[p, :p] @ w[:p]
+        w[p] = entry / L[p, p]
     for p in reversed(range(k)):
         if p < k - 1:
-            w[p] = w[p] - _dot([L[q][p] for q in range(p + 1, k)], w[p + 1 :])
-        w[p] = w[p] / L[p][p]
+            w[p] = w[p] - L[p + 1 :, p] @ w[p + 1 :]
+        w[p] = w[p] / L[p, p]
     return w
 
 
 def count(m, k, d=None):
     """Return the operations of :func:`solve_head`, with those of X B where d is given."""
-    Counted.operations = 0
     # Features whose Gram matrix is positive definite; the count does not depend on them.
     Z = [[Counted(float(p == j % k) + 0.1 * (p + j)) for p in range(k)] for j in range(m)]
-    solve_head(Z, [Counted(1.0)] * m)
+    Counted.operations = 0
+    solve_head(np.array(Z), np.array([Counted(1.0)] * m))
     return Counted.operations + (0 if d is None else m * k * (2 * d - 1))
 
 

@@ -2,11 +2,12 @@
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from linrep.claims import Condition, Fact, Missing, search_instances, statement
+from linrep.claims import Cases, Condition, Fact, Missing, search_instances, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import at_most, measured
 from linrep.claims.tables import curve
@@ -14,12 +15,7 @@ from linrep.papers.fedrep.counterexamples import heads_gd as heads_gd_counterexa
 from linrep.papers.fedrep.model import DESIGNS, instance
 
 EPSILONS = (1e-2, 1e-4, 1e-6, 1e-8)
-METHODS = (
-    "step 1/lambda_max, distance",
-    "best constant step, distance",
-    "best constant step, loss",
-    "any steps and momentum, loss",
-)
+METHODS = LONGEST, ANY = "step 1/lambda_max, distance", "any steps and momentum, loss"
 
 
 @statement(
@@ -32,13 +28,17 @@ METHODS = (
     holds_with={"power": 1.0},
 )
 def heads_gd(budget, rng, *, factor=1.0, power=0.0):
-    """Count updates on batches of m = k/2 to 20 k samples, under ever more generous readings.
+    """Count updates on batches of m = k/2 to 20 k samples, with whatever steps and momentum.
 
     The number allowed is factor cond(G^i)^power log(1/epsilon).
     """
     counts = count_updates(budget, rng)
-    # In the most generous reading: where it fails, all do.
-    yield from worst_batches(counts, METHODS[-1], power, factor).values()
+    share = counts[ANY] / np.ceil(factor * counts["condition"] ** power * counts["log"])
+    worst = counts.assign(share=share).loc[share.groupby([counts["k"], counts["m"]]).idxmax()]
+    names = {"log": "log(1/epsilon)", "eigenvalues": "eigenvalues of G", "error": "first error"}
+    rows = worst[["m", "k", "epsilon", *names]].rename(columns=names).to_dict("records")
+    cases = [(share, 1.0, at) for share, at in zip(worst["share"], rows, strict=True)]
+    yield Cases(cases, name="batches", quantity="updates needed over those allowed")
     # One update leaves so much of the loss at best, in fractions; two can leave nothing.
     left, epsilon = heads_gd_counterexample.sides()
     allowed = math.ceil(factor * 100.0**power * math.log(1 / epsilon))
@@ -46,34 +46,24 @@ def heads_gd(budget, rng, *, factor=1.0, power=0.0):
     case = at_most(left if allowed == 1 else Fraction(0), epsilon)
     found = [("two directions, in fractions", case, at)]
     yield from measured(found, quantity="share of the loss that is left").values()
-    table = slopes(counts).query("ratio >= 1 and k == 32")
-    for name in METHODS:
-        median = float(table.loc[table["ratio"] == 2.0, name].median())
-        yield Fact(f"updates per log(1/epsilon) at m = 2 k = 64: {name}", median)
+    yield from picture(counts)
+
+
+def picture(counts):
+    """Yield updates of batches with k = 32, regressed on log(1/epsilon), and their medians."""
+    logs = counts["log"] - np.log(1.0 / np.array(EPSILONS)).mean()
+    square = np.sum((np.log(EPSILONS) - np.mean(np.log(EPSILONS))) ** 2)
+    slopes = counts[list(METHODS)].mul(logs, axis=0).groupby(counts["batch"]).sum() / square
+    table = counts.groupby("batch")[["k", "ratio", "condition"]].first().join(slopes)
+    table = table.query("k == 32 and ratio >= 1")
+    for ratio, median in table.groupby("ratio")[LONGEST].median().items():
+        yield Fact(f"updates per log(1/epsilon), k = 32, m = {ratio:g} k", float(median))
     points = table.melt("condition", METHODS, "series", "y").query("y > 1e-6")
     points = points.sort_values("condition").rename(columns={"condition": "x"})
     yield curve(
-        **points, panel="k = 32", xlabel="condition number of $G^i$",
+        **points, predicted=points["x"], panel="k = 32", xlabel="condition number of $G^i$",
         ylabel=r"updates per $\log(1/\epsilon)$",
     )  # fmt: skip
-
-
-def worst_batches(counts, method, power, factor, strength="", name="batches"):
-    """Return, for each k and m, the batch and epsilon with most updates over those allowed."""
-    share = counts[method] / np.ceil(factor * counts["condition"] ** power * counts["log"])
-    worst = counts.assign(share=share).loc[share.groupby([counts["k"], counts["m"]]).idxmax()]
-    names = {"log": "log(1/epsilon)", "eigenvalues": "eigenvalues of G", "error": "first error"}
-    rows = worst[["m", "k", "epsilon", *names]].rename(columns=names).to_dict("records")
-    found = ((name, at_most(each, 1.0), at) for each, at in zip(worst["share"], rows, strict=True))
-    return measured(found, quantity="updates needed over those allowed", strength=strength)
-
-
-def slopes(counts):
-    """Return a row per batch: updates regressed on log(1/epsilon), for each reading."""
-    logs = counts["log"] - np.log(1.0 / np.array(EPSILONS)).mean()
-    square = np.sum((np.log(EPSILONS) - np.mean(np.log(EPSILONS))) ** 2)
-    weighted = counts[list(METHODS)].mul(logs, axis=0).groupby(counts["batch"]).sum() / square
-    return counts.groupby("batch")[["k", "ratio", "condition"]].first().join(weighted)
 
 
 def count_updates(budget, rng):
@@ -83,44 +73,36 @@ def count_updates(budget, rng):
         return np.array([float(f"{value:.4g}") for value in values])
 
     rows: list = []
-    for k in (2, 8, 32):
-        for ratio in (0.5, 1.2, 2.0, 4.0, 20.0):
-            m, clients = max(1, round(ratio * k)), budget(3, 20, 200)
-            design = DESIGNS[rng.integers(len(DESIGNS))]
-            truth, B = instance(max(clients, k), 2 * k, k, rng, distance=0.5, design=design)
-            X = truth.draw(m, rng=rng, clients=np.arange(clients)).X.reshape(clients, m, 2 * k)
-            for x, theta in zip(X, truth.theta, strict=False):
-                left, values, _ = np.linalg.svd(x @ B, full_matrices=False)
-                kept = values > 1e-6 * values[0]
-                spectrum = rounded(values[kept] ** 2 / m)
-                error = rounded((left.T @ (x @ theta))[kept] / values[kept])
-                shared = {
-                    "k": k, "m": m, "ratio": ratio, "condition": spectrum.max() / spectrum.min(),
-                    "eigenvalues": spectrum.tolist(), "error": error.tolist(),
-                    "batch": len(rows) // len(EPSILONS),
-                }  # fmt: skip
-                for epsilon in EPSILONS:
-                    found = dict(zip(METHODS, updates(spectrum, error, epsilon), strict=True))
-                    rows.append(shared | found | {"epsilon": epsilon, "log": np.log(1.0 / epsilon)})
+    for k, ratio in product((2, 8, 32), (0.5, 1.2, 2.0, 4.0, 20.0)):
+        m, clients = max(1, round(ratio * k)), budget(3, 20, 200)
+        design = DESIGNS[rng.integers(len(DESIGNS))]
+        truth, B = instance(max(clients, k), 2 * k, k, rng, distance=0.5, design=design)
+        X = truth.draw(m, rng=rng, clients=np.arange(clients)).X.reshape(clients, m, 2 * k)
+        for x, theta in zip(X, truth.theta, strict=False):
+            left, values, _ = np.linalg.svd(x @ B, full_matrices=False)
+            kept = values > 1e-6 * values[0]
+            spectrum = rounded(values[kept] ** 2 / m)
+            error = rounded((left.T @ (x @ theta))[kept] / values[kept])
+            batch = {
+                "k": k, "m": m, "ratio": ratio, "condition": spectrum.max() / spectrum.min(),
+                "eigenvalues": spectrum.tolist(), "error": error.tolist(),
+                "batch": len(rows) // len(EPSILONS),
+            }  # fmt: skip
+            for epsilon in EPSILONS:
+                log = np.log(1.0 / epsilon)
+                found = {
+                    LONGEST: first(spectrum, error, log),
+                    ANY: krylov(spectrum, error, epsilon),
+                }
+                rows.append(batch | found | {"epsilon": epsilon, "log": log})
     return pd.DataFrame(rows)
 
 
-def updates(spectrum, error, epsilon):
-    """Return the updates that each of `METHODS` needs from an error in G's eigenvectors."""
-    longest = 1.0 / spectrum.max()
-    best = 2.0 / (spectrum.max() + spectrum.min())
-    weights, log = error**2, np.log(epsilon)
-    yield first(spectrum, weights, longest, 2.0 * log)
-    yield first(spectrum, weights, best, 2.0 * log)
-    yield first(spectrum, weights * spectrum, best, log)
-    yield krylov(spectrum, error, epsilon)
-
-
-def first(spectrum, weights, step, log_share):
-    """Return the first s at which sum of weights (1 - step lambda)^(2s) is a share of that at 0."""
+def first(spectrum, error, log):
+    """Return the updates of step 1/lambda_max after which the error is exp(-log) times as long."""
     with np.errstate(divide="ignore"):
-        logs, sizes = 2.0 * np.log(np.abs(1.0 - step * spectrum)), np.log(weights)
-    limit = log_share + np.log(weights.sum())
+        logs, sizes = 2.0 * np.log(1.0 - spectrum / spectrum.max()), np.log(error**2)
+    limit = np.log(np.sum(error**2)) - 2.0 * log
 
     def reached(s):
         return np.logaddexp.reduce(sizes + s * logs) <= limit
@@ -174,8 +156,8 @@ def heads_gd_order(budget, rng, *, power=1.0):
     depths, found = np.array([1e3, 1e4, 1e5, 1e6]), []  # log(1/epsilon)
     batches = count_updates(budget, rng).groupby("batch")
     for row in batches[["m", "k", "condition", "eigenvalues", "error"]].first().to_dict("records"):
-        spectrum, weights = np.array(row["eigenvalues"]), np.array(row["error"]) ** 2
-        needed = [first(spectrum, weights, 1.0 / spectrum.max(), -2.0 * at) for at in depths]
+        spectrum, error = np.array(row["eigenvalues"]), np.array(row["error"])
+        needed = [first(spectrum, error, at) for at in depths]
         *_, before, last = np.diff(np.log10(needed))
         found.append((float(last), float(abs(last - before)), row))
     slope, bend, where = max(found, key=lambda each: each[0] + each[1])
@@ -201,7 +183,7 @@ def heads_gd_order(budget, rng, *, power=1.0):
     corrects="fedrep.heads_gd",
 )
 def heads_gd_corrected(budget, rng, *, power=1.0, factor=1.0):
-    """Search spectra for more updates than that, and count them on batches."""
+    """Search spectra for more updates than that."""
 
     def sides(logs, error, depth):
         if not np.any(error):
@@ -220,13 +202,4 @@ def heads_gd_corrected(budget, rng, *, power=1.0, factor=1.0):
     yield search_instances(
         sides, [{"k": k} for k in (1, 2, 3, 6)], arrays, budget, rng, known=known, name="spectra",
         strength=PROVED,
-    )  # fmt: skip
-    counts = count_updates(budget, rng)
-    yield from worst_batches(counts, METHODS[0], power, factor, PROVED).values()
-    table = slopes(counts).rename(columns={METHODS[0]: "y"}).query("y > 1e-6")
-    table = table.sort_values("condition")
-    yield curve(
-        panel="", series=[f"m = {ratio:g} k" for ratio in table["ratio"]], x=table["condition"],
-        y=table["y"], predicted=table["condition"], xlabel="condition number of $G^i$",
-        ylabel=r"updates per $\log(1/\epsilon)$",
     )  # fmt: skip

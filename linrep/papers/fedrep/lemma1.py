@@ -9,13 +9,10 @@ from linrep.claims.measurements import relative
 from linrep.papers.fedrep import model
 
 #: The displays that are misprinted: where the right form is, both forms' names.
+SUM, SWAPPED = "sum of w_q* <b_q*, b_p>", "(20) as printed, the sum of w_q* b_p*' times b_q"
 MISPRINTS = {
     "(21)": ("(17)", "(17), W* B*' B", "(21) as printed, W* B* B'"),
-    "(20)": (
-        "the line before, in (20)",
-        "sum of w_q* <b_q*, b_p>",
-        "(20) as printed, the sum of w_q* b_p*' times b_q",
-    ),
+    "(20)": ("the line before, in (20)", SUM, SWAPPED),
 }
 
 
@@ -63,14 +60,12 @@ def heads(budget, rng, sign):
             yield "block matrices (19), (22)", relative(stacked, F, 1.0) / condition, at
             error = relative(G @ W.T.ravel(), C @ vector)
             yield "normal equations (18)", error / condition, at
-            _, right, printed = MISPRINTS["(21)"]
             swapped = relative(truth.W @ truth.B @ B.T + sign * F, W) if d == k else np.inf
-            yield printed, swapped, at
-            _, right, printed = MISPRINTS["(20)"]
-            sums = {right: np.zeros((n, k)), printed: np.zeros((n, k))}
+            yield MISPRINTS["(21)"][-1], swapped, at
+            sums = {SUM: np.zeros((n, k)), SWAPPED: np.zeros((n, k))}
             for p, q in product(range(k), repeat=2):
-                sums[right][:, p] += truth.W[:, q] * (truth.B[:, q] @ B[:, p])
-                sums[printed][:, p] += truth.W[:, q] * (truth.B[:, p] @ B[:, q])
+                sums[SUM][:, p] += truth.W[:, q] * (truth.B[:, q] @ B[:, p])
+                sums[SWAPPED][:, p] += truth.W[:, q] * (truth.B[:, p] @ B[:, q])
             for name, value in sums.items():
                 yield name, relative(value + sign * F, W) / condition, at
         for n, m, d, k in ((6, 3, 10, 4), (6, 1, 8, 3)):

@@ -1,8 +1,6 @@
 """Lemma 5: how near the gradient is to its mean."""
 
 from fractions import Fraction as Q
-from itertools import cycle
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,9 +13,15 @@ from linrep.claims.tables import cells, table
 from linrep.papers.fedrep import model
 from linrep.theory.fedrep_limits import gradient_bias
 
-#: Samples, dimension, rank, with m >= 2k + 4: heads of Gaussian batches have fourth moments.
-FIXED_M = [(8, 10, 1), (16, 10, 4), (8, 4, 2), (6, 4, 1), (16, 4, 2), (8, 20, 1), (20, 20, 8)]
-TILTS = [(0.5, "equal"), (0.9, "equal"), (0.05, "equal"), (0.5, "single")]
+#: Samples m >= 2k + 4, so that heads of Gaussian batches have fourth moments; then dimension, rank,
+#: distance, and angles. Those of the quick budget come first.
+FIXED_M = [
+    (8, 10, 1, 0.5, "equal"), (16, 10, 4, 0.9, "equal"), (8, 4, 2, 0.05, "equal"),
+    (6, 4, 1, 0.5, "single"), (16, 4, 2, 0.5, "equal"), (8, 20, 1, 0.9, "equal"),
+    (20, 20, 8, 0.05, "equal"),
+]  # fmt: skip
+NAMES = ["m", "d", "k", "distance", "angles"]
+LABEL = "c that Lemma 5 needs"
 
 
 def constant(step, m, d, distance, powers, bias: Array | float = 0.0):
@@ -28,8 +32,9 @@ def constant(step, m, d, distance, powers, bias: Array | float = 0.0):
     return left / (k**k_power * d**d_power / (rn * m) ** size_power * distance)
 
 
-def along_clients(budget, rng, label, powers, *, split=False, centred=False):
+def along_clients(budget, rng, powers, *, split=False, centred=False):
     """Yield Lemma 5's constant along rn at fixed m, and along m = sqrt(rn): bounded in both."""
+    label = "c needed beside the mean" if centred else LABEL
 
     def one(rn, m, d, k, distance, angles):
         W, (C, Phi) = model.sphere_heads(rn, k, rng), model.tilt(k, distance, angles)
@@ -40,40 +45,18 @@ def along_clients(budget, rng, label, powers, *, split=False, centred=False):
             bias[: len(blocks)] = blocks
         return constant(step, m, d, distance, powers, bias)
 
-    names = ["m", "d", "k", "distance", "angles"]
-    sizes = zip(FIXED_M[: budget(2, 7)], cycle(TILTS))
-    settings = [dict(zip(names, (*size, *tilted), strict=True)) for size, tilted in sizes]
-    far = [settings[place] for place in budget((), (0, 2))]
-    near = [setting for setting in settings if setting not in far]
+    settings = [dict(zip(NAMES, size, strict=True)) for size in FIXED_M[: budget(2, 7)]]
+    far = [settings[place] for place in budget((), (0, 2))]  # up to more clients
+    near = [each for each in settings if each not in far]
     fixed = [table(cells(each, rn=[100, 550, 3000]), one, budget(500, 1600, 5000)) for each in near]
     fixed += [table(cells(each, rn=[100, 1700, 30_000]), one, budget(0, 600, 2000)) for each in far]
+    yield Constant(pd.concat(fixed), ["rn"], by=NAMES, name="fixed m", label=label)
     path = [
         {"rn": rn, "m": int(np.sqrt(rn)), "d": 4, "k": 1, "distance": 0.5, "angles": "equal"}
         for rn in budget([400, 2500, 10_000], [400, 3600, 32_400])
     ]
     along = table(path, one, budget(250, 1200, 3000))
-    yield Constant(pd.concat(fixed), ["rn"], by=names, name="fixed m", label=label)
     yield Constant(along, ["rn"], name="m = sqrt(rn)", label=label)
-
-
-def means_of_summands(budget, m, k, rng, split, inside=0.0, outside=0.0):
-    """Compare means of <w_i, B'(s_i - q_i)>/k and <A w_i, F'(s_i - q_i)> with those predicted.
-
-    A = Phi C'/||Phi C'||_F^2, and the distance is 1/2.
-    """
-    clients, (C, Phi) = budget(20_000, 200_000, 1_000_000), model.tilt(k, 0.5)
-    W = model.sphere_heads(clients, k, rng)
-    step = model.gaussian_step(W, C, Phi, m, 2 * k, rng, split=split)
-    errors, A = step.pulls - step.lack, Phi @ C.T
-    along = step.heads @ A.T / np.sum(A**2)
-    for place, samples, predicted in (
-        ("inside", np.einsum("ia,ia->i", step.heads, errors[:, :k]) / k, inside),
-        ("outside", np.einsum("ia,ia->i", along, errors[:, k:]), outside),
-    ):
-        yield Mean(
-            samples, equals=predicted, name=f"mean of summands {place} span(B), k = {k}",
-            setting={"k": k, "m": m, "distance": 0.5},
-        )  # fmt: skip
 
 
 @statement(
@@ -93,8 +76,7 @@ def lemma5(budget, rng, *, batches="same", k_power=1.0, d_power=0.5, size_power=
     `linrep.theory.fedrep_limits.gradient_bias`: free of rn.
     """
     split, powers = batches == "split", (k_power, d_power, size_power)
-    label = "c that Lemma 5 needs"
-    yield from along_clients(budget, rng, label, powers, split=split)
+    yield from along_clients(budget, rng, powers, split=split)
 
     def sampled(rn, m, d, k, design):
         truth, B = model.instance(rn, d, k, rng, distance=0.5, design=design)
@@ -104,12 +86,13 @@ def lemma5(budget, rng, *, batches="same", k_power=1.0, d_power=0.5, size_power=
     quick, same = dict.fromkeys((50, 150, 450), 40), dict.fromkeys((100, 500, 2500), 800)
     several = {100: 6000, 500: 2000, 2500: 1700}, {100: 20_000, 500: 8000, 2500: 6000}
     runs = budget(quick, *several) if split else budget(quick, same)
-    for design in model.OTHERS:
-        base = {"m": 12, "d": 3, "k": 1, "design": design}
-        found = pd.concat(table([base | {"rn": rn}], sampled, count) for rn, count in runs.items())
-        yield Constant(found, ["rn"], name=f"{design} x, fixed m", label=label)
-    for k, m in ((1, 16), (2, 20)):
-        yield from means_of_summands(budget, m, k, rng, split)
+    base = {"m": 12, "d": 3, "k": 1}
+    found = pd.concat(
+        table([base | {"design": design, "rn": rn}], sampled, count)
+        for design in model.OTHERS
+        for rn, count in runs.items()
+    )
+    yield Constant(found, ["rn"], by=["design"], name="other x, fixed m", label=LABEL)
 
     def one(rn, m, d, k, closeness):
         W, (C, Phi) = model.sphere_heads(rn, k, rng), model.tilt(k, 1.0 / closeness)
@@ -124,7 +107,7 @@ def lemma5(budget, rng, *, batches="same", k_power=1.0, d_power=0.5, size_power=
     )  # fmt: skip
     found = table(settings, one, budget(200, 1000, 4000) if split else budget(20, 60, 200))
     along = ["m", "d", "k", "closeness"]
-    yield Constant(found, along, by=["rn"], name="other sizes", label=label)
+    yield Constant(found, along, by=["rn"], name="other sizes", label=LABEL)
 
 
 lemma5.corrected(
@@ -154,16 +137,27 @@ lemma5.corrected(
     corrects="fedrep.lemma5",
 )
 def lemma5_same_batch(budget, rng, *, share=1.0):
-    """Compare the summands' means with the formula; follow the constant once it is taken off."""
-    label = "c needed beside the mean"
-    yield from along_clients(budget, rng, label, (1.0, 0.5, 0.5), centred=True)
+    """Follow the constant once M is taken off, and compare means of summands with M, distance 1/2.
+
+    They are <w_i, B'(s_i - q_i)>/k and <A w_i, F'(s_i - q_i)>, A = Phi C'/||Phi C'||_F^2.
+    """
+    yield from along_clients(budget, rng, (1.0, 0.5, 0.5), centred=True)
     for k, m in ((1, 16), (4, 24)):
         C, Phi = model.tilt(k, 0.5)
+        W = model.sphere_heads(budget(20_000, 200_000, 1_000_000), k, rng)
+        step = model.gaussian_step(W, C, Phi, m, 2 * k, rng, split=False)
+        errors, A = step.pulls - step.lack, Phi @ C.T
+        along = step.heads @ A.T / np.sum(A**2)
         # W with W'W = rn I stands for heads uniform on their sphere.
         inner, outer = gradient_bias(np.sqrt(k) * np.eye(k), C, Phi, m=m)
-        A = Phi @ C.T
-        means = float(np.trace(inner) / k), float(np.sum(A * outer) / np.sum(A**2))
-        yield from means_of_summands(budget, m, k, rng, False, *(share * mean for mean in means))
+        for place, samples, mean in (
+            ("inside", np.sum(step.heads * errors[:, :k], axis=1) / k, np.trace(inner) / k),
+            ("outside", np.sum(along * errors[:, k:], axis=1), np.sum(A * outer) / np.sum(A**2)),
+        ):
+            yield Mean(
+                samples, equals=share * float(mean), setting={"k": k, "m": m, "distance": 0.5},
+                name=f"mean of summands {place} span(B), k = {k}",
+            )  # fmt: skip
 
 
 @lines("fedrep.lemma5.eq45", Region(
@@ -178,27 +172,17 @@ def row(k, dist, outside, error, delta, *, factor=4):
     return {"(45), a row": at_most(outside + error, factor * k * dist**2)}
 
 
-class Client(NamedTuple):
-    """A head w_i, its row q_i of Q, and the distance."""
-
-    head: Array
-    row: Array
-    distance: float
-
-
-def read_client(reader, shape):
-    """Return a client whose head has as large an error as both lemmas allow."""
+def read_head(reader, shape):
+    """Return a head w_i whose error is as large as both lemmas allow, in a basis of span(B)."""
     k = shape["k"]
     angles, w, f = reader.numbers(k), reader.numbers(k), reader.numbers(k)
     delta = 0.5 / (1.0 + reader.number() ** 2)
     length, size = np.linalg.norm(w), np.linalg.norm(f)
     if length == 0.0:
         return None
-    w, sines = w * np.sqrt(k) / length, np.sin(angles)
-    distance = float(np.abs(sines).max())
-    limit = delta / (1.0 - delta) * distance * np.sqrt(k)
+    limit = delta / (1.0 - delta) * np.abs(np.sin(angles)).max() * np.sqrt(k)
     f = f * (limit / size) if size > 0.0 else f
-    return Client(np.cos(angles) * w - f, np.concatenate([sines * w, f]), distance)
+    return np.cos(angles) * w * np.sqrt(k) / length - f
 
 
 @statement(
@@ -211,24 +195,16 @@ def read_client(reader, shape):
     stronger={"factor": -1},
     negative_control={"factor": 1.0},
 )
-def lemma5_eq45(budget, rng, *, factor=4.0):
-    """Search over angles, w* and errors of heads as large as the two lemmas allow."""
-
-    def rows(at):
-        if at.distance == 0.0:
-            return None
-        return float(at.row @ at.row), factor * len(at.head) * at.distance**2
-
-    def heads(at):
-        return float(at.head @ at.head), factor * len(at.head)
-
-    shapes = [{"k": 1}, {"k": 2}, {"k": 4}][: budget(2, 3)]
+def lemma5_eq45(budget, rng, *, factor=4):
+    """Prove (45), and search over angles, w* and errors of heads as large as the lemmas allow."""
+    yield row.measure(factor=factor)
     # Angles 0 and 90 degrees, an error of the size of w*, against it: (47) is sharp.
     known = [({"k": 2}, np.array([0.0, np.pi / 2, 1.0, 0.0, -1.0, 0.0, 0.0]))]
-    for name, sides in (("(45)", rows), ("(47)", heads)):
-        yield search_instances(
-            sides, shapes, read_client, budget, rng, name=name, known=known, strength=PROVED
-        )
+    yield search_instances(
+        lambda head: (float(head @ head), factor * len(head)),
+        [{"k": 1}, {"k": 2}, {"k": 4}][: budget(2, 3)], read_head, budget, rng, name="(47)",
+        known=known, strength=PROVED,
+    )  # fmt: skip
 
 
 @statement(

@@ -11,9 +11,7 @@ from linrep import algorithms
 from linrep.claims import Cases, Hypothesis, Identity, Readings
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
-from linrep.kernels.designs import draw_covariates
 from linrep.problems import SharedRepresentation
-from linrep.problems.regression import DESIGNS as CODES
 from linrep.problems.subspace import frame_at_distance, random_frame
 from linrep.theory.fedrep import contraction, sample_size, step_size_limit
 
@@ -113,17 +111,15 @@ def read_as(parts, **words):
 # Instances: truths, samples, and what the proofs make of them.
 
 
-def instance(n, d, k, rng, *, distance=None, condition=None, angles="equal", **options):
+def instance(n, d, k, rng, *, distance=None, **options):
     """Return a truth, with heads of norm sqrt(k), and a frame B at a distance from it.
 
     B is uniform where no distance is given.
     """
-    if condition is not None:
-        options["condition"] = condition
     truth = SharedRepresentation.random(n=n, d=d, k=k, rng=rng, **options)
     if distance is None:
         return truth, random_frame(d, k, rng)
-    return truth, frame_at_distance(truth.B, distance, angles=angles, rng=rng)
+    return truth, frame_at_distance(truth.B, distance, rng=rng)
 
 
 def read_heads(reader, shape):
@@ -131,13 +127,6 @@ def read_heads(reader, shape):
     W = reader.numbers(shape["n"], shape["k"])
     norms = np.linalg.norm(W, axis=1, keepdims=True)
     return None if norms.min() < 1e-6 else W * np.sqrt(shape["k"]) / norms
-
-
-def samples_of(design, size, d, rng):
-    """Draw samples of a design, shape (size, d)."""
-    X = np.empty((size, d))
-    draw_covariates(rng, CODES[design], 5.0, X)
-    return X
 
 
 def batch_of(truth, m, rng, clients=None):
@@ -164,6 +153,13 @@ def sensing(X):
 def moments(X):
     """Return Pi^i = X_i'X_i/m."""
     return np.einsum("imd,ime->ide", X, X) / X.shape[1]
+
+
+def stepped(truth, B, W, X, eta):
+    """Return Q, S and B-bar of a round with heads W and the gradient on X."""
+    Q = W @ B.T - truth.theta
+    S = np.einsum("ide,ie->id", moments(X), Q)
+    return Q, S, B - eta / truth.n * S.T @ W
 
 
 def head_errors(truth, B, X):
@@ -195,11 +191,6 @@ class Step:
     def error(self) -> Array:
         """(S - Q)'W/(rn), which Lemma 5 bounds."""
         return self.gradient - self.mean
-
-    @property
-    def head_errors(self) -> Array:
-        """F = W*B*'B - W."""
-        return -self.lack[:, : self.heads.shape[1]]
 
     @property
     def sigma_max(self) -> float:
@@ -265,11 +256,7 @@ def gaussian_head_errors(squares: Array, m: int, k: int, rng) -> Array:
 
 
 def covariates(design: str, shape: tuple[int, ...], rng) -> Array:
-    """Draw covariates of mean 0 and covariance I; the last axis is a sample's.
-
-    All at once, which for many small batches is quicker than :func:`samples_of`; it uses the stream
-    in another way.
-    """
+    """Draw covariates of mean 0 and covariance I; the last axis is a sample's."""
     if design == "gaussian":
         return rng.standard_normal(shape)
     if design == "rademacher":
@@ -342,13 +329,6 @@ class Problem:
             distances[trace.rounds + 1 :] = 0.0
         return distances, self.distance * self.factor ** np.arange(rounds + 1)
 
-    def worst_round(self, m, rng, *, rounds=ROUNDS):
-        """Return the largest dist_{t+1}/dist_t of a run, and eta E0 sigma_min^2."""
-        distances, _ = self.run(m, rng, rounds=rounds)
-        distances = distances[: 1 + int(np.sum(distances > 1e-12))]  # then rounding takes over
-        gain = 2.0 * (1.0 - self.factor**2)  # the factor is sqrt(1 - gain/2)
-        return float((distances[1:] / distances[:-1]).max()), gain
-
 
 def draw_problem(rng, *, d, n, k, condition=None, start=0.5, fraction=1.0, participation=1.0,
                  design="gaussian", angles="equal"):  # fmt: skip
@@ -385,20 +365,3 @@ def samples_asked(problem, constant):
 def run(rng, m, *, rounds=ROUNDS, tolerance=None, **cell):
     """Draw a problem; return the distances of a run on it, and those that (11) promises."""
     return draw_problem(rng, **cell).run(m, rng, rounds=rounds, tolerance=tolerance)
-
-
-def fewest_samples(rng, runs, count, size, rounds, **cell):
-    """Return the fewest samples per client, m times rounds, to 1e-3 of the starting distance.
-
-    One for each of the runs: the fewest over m = size(multiple) for so many multiples.
-    """
-    goal, best = 1e-3 * cell["start"], []
-    for _ in range(runs):
-        totals = []
-        for multiple in np.geomspace(0.1, 1.6, count) * 1.5 ** rng.uniform():
-            m = size(multiple)
-            distances, _ = run(rng, m, rounds=rounds, tolerance=goal, **cell)
-            reached = np.flatnonzero(distances <= goal)
-            totals.append(m * reached[0] if reached.size else math.inf)
-        best.append(min(totals))
-    return np.array(best)

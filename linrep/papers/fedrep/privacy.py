@@ -6,10 +6,8 @@ import numpy as np
 
 from linrep.claims import Condition, statement
 from linrep.claims.laws import at_most, law, measured
-from linrep.claims.measurements import relative
-from linrep.claims.tables import curve
 from linrep.papers.fedrep.counterexamples import privacy as leak
-from linrep.papers.fedrep.model import Drawn, instance, samples_of
+from linrep.papers.fedrep.model import Drawn, instance
 from linrep.problems.subspace import distance, random_frame
 
 
@@ -26,75 +24,39 @@ def privacy(budget, rng, *, fewest=1, tolerance=1e-6):
 
     Of the sizes up to 2 d, d = 20, those of `fewest` samples or more.
     """
-    d, k, trials = 20, 2, budget(20, 200, 2000)
-    signs, example = sign_errors(d, k, trials, rng)
     if fewest == 1:
         at = {"x": leak.X, "y": leak.Y, "Z": leak.statistic()}
         at["x found, up to a factor"] = [float(entry) for entry in leak.found()]
         private = at_most(Fraction(tolerance).limit_denominator(), leak.error())
         found = [("m = 1, in whole numbers", private, at)]
         yield from measured(found, quantity="least error that is private").values()
-    if fewest <= 2:
-        yield Condition(
-            signs > tolerance, signs, n_trials=trials, setting=example,
-            name="m = 2, sign covariates", quantity="largest error of samples found, up to signs",
-        )  # fmt: skip
-    rows, trials = [], budget(5, 50, 500)
+    d, trials = 20, budget(5, 50, 500)
     for m in (2, 5, d - 1, d, 2 * d):
-        own, other, blind = membership(m, d, k, trials, rng)
-        rows += [(m, own, "samples of the client"), (m, other, "other samples")]
-        rows += [(m, blind, "samples, range guessed")]
         if m >= fewest:
+            own, other = membership(m, d, trials, rng)
             yield Condition(
                 own > tolerance or other <= tolerance, own, other, n_trials=trials,
                 setting={"m": m, "d": d, "share of own": own, "of others": other},
                 name=f"m = {m}, d = {d}", quantity="share of a sample outside the range of Z_i",
             )  # fmt: skip
-    x, shares, series = zip(*rows, strict=True)
-    yield curve(
-        x=x, y=np.maximum(shares, 1e-9), series=series, panel=f"d = {d}", xlabel="m",
-        ylabel="share outside the range of $Z_i$",
-    )  # fmt: skip
 
 
-def statistic(design, m, d, k, rng):
-    """Return samples (m, d), labels and Z_i of a client."""
-    truth, _ = instance(k, d, k, rng)
-    x = samples_of(design, m, d, rng)
+def statistic(m, d, rng):
+    """Return normal samples (m, d), labels and Z_i of a client, k = 2."""
+    truth, _ = instance(2, d, 2, rng)
+    x = rng.standard_normal((m, d))
     y = x @ truth.theta[0]
     return x, y, (x * y[:, None] ** 2).T @ x / m
 
 
-def sign_errors(d, k, trials, rng):
-    """Return the largest error of two sign vectors read from the first row of Z, and one pair.
-
-    That row is y_1^2 s + y_2^2 t with s, t the samples times their first entries: the sum of the
-    squares, up to sign, where s and t agree, else their difference.
-    """
-    worst, example = 0.0, {}
-    for _ in range(trials):
-        x, y, Z = statistic("rademacher", 2, d, k, rng)
-        x, y = (x[::-1], y[::-1]) if abs(y[0]) < abs(y[1]) else (x, y)
-        if y[0] ** 2 - y[1] ** 2 < 1e-6 * y[0] ** 2:
-            continue
-        row = Z[0]
-        agree = np.abs(row) > (1.0 - 1e-9) * row[0]
-        found = np.stack([np.sign(row), np.where(agree, 1.0, -1.0) * np.sign(row)])
-        worst = max(worst, relative(found, x * x[:, :1]))
-        example = {"x": x.tolist(), "y": y.tolist(), "found": found.tolist()}
-    return worst, example
-
-
-def membership(m, d, k, trials, rng):
-    """Return median shares outside the range of Z, of data and of others, and of a blind guess."""
+def membership(m, d, trials, rng):
+    """Return median shares outside the range of Z, of a sample of the data and of another one."""
     shares = []
     for _ in range(trials):
-        x, _, Z = statistic("gaussian", m, d, k, rng)
+        x, _, Z = statistic(m, d, rng)
         values, vectors = np.linalg.eigh(Z)
         kept = vectors[:, values > 1e-10 * values[-1]]
-        other = samples_of("gaussian", 1, d, rng)[0]
-        guess = random_frame(d, min(m, d), rng)
-        shares.append([outside(x[0], kept), outside(other, kept), outside(x[0], guess)])
+        shares.append([outside(x[0], kept), outside(rng.standard_normal(d), kept)])
     return [float(value) for value in np.median(shares, axis=0)]
 
 
@@ -118,7 +80,7 @@ def privacy_corrected(budget, rng, *, offset=0):
     """
     for _ in range(budget(5, 40, 400)):
         for d, m in ((6, 2), (6, 5), (20, 3), (20, 19), (40, 12), (20, 20)):
-            x, y, Z = statistic("gaussian", m, d, 2, rng)
+            x, y, Z = statistic(m, d, rng)
             rows, at = x * y[:, None], {"d": d, "m": m}
             condition = np.linalg.cond(rows)
             if condition**2 > 1e10:

@@ -70,18 +70,16 @@ def _compared(rows, measure, same, n):
 def _facts(found):
     """Yield medians: where both start, and how the ratio of rounds depends on what is counted."""
     for n, rows in found.items():
-        table = {key: np.array([row[key] for row in rows]) for key in rows[0]}
-        for place, start in enumerate(("Gaussian", "projected-gradient")):
-            middle = float(np.median(table["starts"][:, place]))
-            yield Fact(f"median distance of the {start} start", middle, setting={"n": n})
+        medians = np.median([row["starts"] for row in rows], axis=0)
+        for start, middle in zip(("Gaussian", "projected-gradient"), medians, strict=True):
+            yield Fact(f"median distance of the {start} start", float(middle), setting={"n": n})
         for reading in (*_READINGS, "late phase"):
-            gaussian, steady = table[reading].T
-            known = np.isfinite(gaussian) & np.isfinite(steady) & (steady > 0.0)
-            if not known.any():
-                continue
-            ratio = float(np.median(gaussian[known] / steady[known]))
-            name = f"median ratio of rounds, Gaussian over projected gradient, {reading}"
-            yield Fact(name, ratio, setting={"n": n})
+            pairs = np.array([row[reading] for row in rows])
+            pairs = pairs[np.isfinite(pairs).all(axis=1) & (pairs[:, 1] > 0.0)]
+            if len(pairs):
+                ratio = float(np.median(pairs[:, 0] / pairs[:, 1]))
+                name = f"median ratio of rounds, Gaussian over projected gradient, {reading}"
+                yield Fact(name, ratio, setting={"n": n})
 
 
 @statement(
@@ -130,24 +128,16 @@ def starts_gd_gd(budget, rng, *, sensitive=True, often=0.1):
                 for seed in draw_seeds(rng, count)
             ]
             late, early = np.array([row[_READINGS[0]] for row in runs]).T
-            nearest = np.array([row["nearest"] for row in runs])
             setting = {"n": n, "convention": convention, "QR": orthonormal}
-            kind = f"{convention}, {'QR' if orthonormal else 'no QR'}"
-            where = f"{kind}, n = {n}"
+            where = f"{convention}, {'QR' if orthonormal else 'no QR'}, n = {n}"
             pair = (early, late) if sensitive else (late, early)
             yield before(*pair, name=f"rounds, {where}", setting=setting)
             if convention == "published":
+                arrived = sum(row["nearest"] <= 0.1 for row in runs)
+                name, quantity = f"arrives, {where}", "share of runs that get to 0.1"
                 yield Frequency(
-                    int(np.sum(nearest <= 0.1)),
-                    count,
-                    1.0 - often,
-                    name=f"arrives, {where}",
-                    quantity="share of runs that get to 0.1",
-                    setting=setting,
+                    int(arrived), count, 1.0 - often, name=name, quantity=quantity, setting=setting
                 )
-            else:
-                share = float(np.mean(nearest > 0.1))
-                yield Fact(f"share that never gets to 0.1, {kind}", share, setting={"n": n})
 
 
 def _from_starts(n, seed, method, convention="text", orthonormal=True, scale=1.0):

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,7 @@ from linrep.claims.evidence import ENUMERATED, PROVED
 from linrep.claims.laws import Region, at_most, lines, measured
 from linrep.claims.tables import growth
 from linrep.papers.fedrep.counterexamples import init_remark as signs_in_r3
-from linrep.papers.fedrep.model import ASSUMPTIONS, DESIGNS, DIVERSE, NORMAL, NORMALIZED
+from linrep.papers.fedrep.model import ASSUMPTIONS, DESIGNS, DIVERSE, NORMAL, NORMALIZED, read_heads
 from linrep.problems import ClientData, SharedRepresentation
 from linrep.problems.subspace import distance, random_frame
 from linrep.theory.expectations import moments_distance
@@ -155,16 +156,13 @@ def theorem2_samples(budget, rng, *, rank_power=1.0):
     """Search heads of norm sqrt(k) for a violation, kappa over all clients or over subsets."""
 
     def sizes(reader, shape):
-        W = reader.numbers(shape["n"], shape["k"])
-        lengths = np.linalg.norm(W, axis=1, keepdims=True)
-        if not lengths.all():
+        W, rn = read_heads(reader, shape), shape["rn"]
+        truth = None if W is None else SharedRepresentation(np.eye(shape["k"]), W)
+        if truth is None or truth.sigma_min(rn) < 1e-6:
             return None
-        truth = SharedRepresentation(np.eye(shape["k"]), W * np.sqrt(shape["k"]) / lengths)
-        smallest = truth.sigma_min(shape["rn"])
-        if smallest < 1e-6:
-            return None
-        sigma, kappa = truth.sigma_min() / np.sqrt(shape["k"]), truth.sigma_max(shape["rn"])
-        return {**shape, "sigma": sigma, "tilde": truth.condition, "kappa": kappa / smallest}
+        kappa = truth.sigma_max(rn) / truth.sigma_min(rn)
+        s = truth.sigma_min() / np.sqrt(shape["k"])
+        return {**shape, "s": s, "tilde": truth.condition, "kappa": kappa}
 
     shapes = [
         {"n": n, "k": k, "rn": rn} for n, k, rn in ((2, 1, 1), (2, 2, 2), (3, 2, 2), (5, 3, 4))
@@ -177,9 +175,13 @@ def theorem2_samples(budget, rng, *, rank_power=1.0):
         ),
     }.items():  # fmt: skip
         yield search_instances(
-            lambda at, sides=sides: sides(*at.values()), shapes, sizes, budget, rng, name=name,
+            lambda at, sides=sides: sides(**at), shapes, sizes, budget, rng, name=name,
             known=[(shapes[1], np.eye(2).ravel())], strength=PROVED,
         )  # fmt: skip
+
+
+#: Where B* is, by whether its columns are unit vectors.
+KINDS = {True: "axis-aligned B*", False: "random B*"}
 
 
 def skewed(d, axis, rng):
@@ -203,13 +205,6 @@ def skewed_starts(design, axis, m, d, runs, rng):
     return np.array(found), np.array(limits)
 
 
-#: What the remark is about: Theorem 2 is for normal x, Theorem 1 for those of Assumption 1.
-LAWS = {
-    "normal x, as in Appendix B.4": ("gaussian",),
-    "every x of Assumption 1": DESIGNS,
-}
-
-
 @statement(
     "fedrep.init_remark",
     place="Section 4.2, remark on initialization; Appendix B.4",
@@ -220,79 +215,59 @@ LAWS = {
     hypotheses=ASSUMPTIONS,
     negative_control={"farthest": 0.01},
 )
-def init_remark(budget, rng, *, laws=LAWS, farthest=0.9, power=None):
-    """Run it on each design, with axis-aligned and uniform B*, and compute its limit.
-
-    One law after the other is a reading of what the remark is about.
+def init_remark(budget, rng, *, farthest=0.9):
+    """Run it on normal x, for which Theorem 2 is, and compute its limit on signs.
 
     For independent coordinates of fourth moment mu, E y^2 x x' is ‖theta‖^2 I + 2 theta theta' +
-    (mu - 3) diag(theta_j^2). Rademacher: mu = 1, with k = 1 and B* = e_1 even y^2 = 1. With a
-    `power`, that of mn in the distance is measured as well.
+    (mu - 3) diag(theta_j^2). Rademacher: mu = 1, with k = 1 and B* = e_1 even y^2 = 1.
     """
-    rows: list[tuple] = []
-    readings = [
-        Together(on_designs(budget, rng, designs, farthest, power, rows), name=name)
-        for name, designs in laws.items()
-    ]
+    at = {
+        "heads": [[float(entry) for entry in w] for w in signs_in_r3.HEADS], "B*": "(e_1, e_2)",
+        "x": "signs in R^3", "eigenvalues": [float(x) for x in signs_in_r3.eigenvalues()],
+    }  # fmt: skip
+    allowed = Fraction(farthest).limit_denominator(100) ** 2
+    signs = [("every x of Assumption 1", at_most(signs_in_r3.squared_distance(), allowed), at)]
+    quantity = "squared distance of the start on infinitely many samples"
+    (any_law,) = measured(signs, quantity=quantity).values()
+    normal = Together(far(budget, rng, ["gaussian"], farthest), name="normal x, as in Appendix B.4")
     phrase = "We discuss the details of this in Appendix B"
-    several = len(readings) > 1
-    yield Readings(readings, name="law of x", phrase=phrase) if several else readings[0]
-    points = pd.DataFrame(rows, columns=["series", "panel", "x", "y", "limit"])
-    groups = points.groupby(["series", "panel"], sort=False)["limit"]
-    limits = groups.transform("median")
-    known = limits.where(limits > 1e-9)  # else it is zero, up to rounding
-    points = points.assign(limit=limits, predicted=known)
+    yield Readings([normal, any_law], name="law of x", phrase=phrase)
+    yield from picture(budget, rng)
+
+
+def far(budget, rng, designs, farthest):
+    """Yield how often starts are far from B* on designs."""
+    d, m = 20, budget(1000, 2000)
+    for design, axis in product(designs, KINDS):
+        found, limits = skewed_starts(design, axis, m, d, budget(60, 120), rng)
+        yield Frequency(
+            int(np.sum(found > farthest)), len(found), FAR, name=f"{design}, {KINDS[axis]}",
+            quantity="share of starts that are farther",
+            setting={
+                "design": design, "d": d, "m": m, "B": KINDS[axis], "farthest": farthest,
+                "heads, in turn": np.unique(skewed(d, axis, rng)[1].round(6), axis=0).tolist(),
+                "distance at infinite m": float(np.median(limits)),
+                "median distance": float(np.median(found)),
+            },
+        )  # fmt: skip
+
+
+def picture(budget, rng):
+    """Yield distances of starts on all designs, and their limits but for those of 0."""
+    rows = []
+    totals = budget((1000, 10000), (1000, 10000, 100000, 1000000))
+    for design, axis, mn in product(DESIGNS, KINDS, totals):
+        runs = 3 if mn > 1e5 else budget(4, 12)
+        found, limits = map(np.median, skewed_starts(design, axis, mn // 10, 20, runs, rng))
+        rows.append((design, KINDS[axis], mn, found, limits if limits > 1e-9 else np.nan))
+    points = pd.DataFrame(rows, columns=["series", "panel", "x", "y", "predicted"])
     yield Curve(points.assign(xlabel="$mn$", ylabel="median distance"))
-    for (design, kind), limit in groups.median().items():
-        if limit > 1e-9:
-            yield Fact(f"distance at infinite mn, {design}, {kind}", limit)
+    limits = points.groupby(["series", "panel"], sort=False)["predicted"].median().dropna()
+    for (design, kind), limit in limits.items():
+        yield Fact(f"distance at infinite mn, {design}, {kind}", limit)
 
 
-def on_designs(budget, rng, designs, farthest, power, rows):
-    """Yield how often starts are far from B* on designs; add rows of the picture."""
-    d, n = 20, 10
-    for design in designs:
-        for axis in (True, False):
-            kind = "axis-aligned B*" if axis else "random B*"
-            for total in budget((1000, 10000), (1000, 10000, 100000, 1000000)):
-                runs = 3 if total > 1e5 else budget(4, 12)
-                found = skewed_starts(design, axis, total // n, d, runs, rng)
-                rows.append((design, kind, total, *map(np.median, found)))
-            m = budget(1000, 2000)
-            found, limits = skewed_starts(design, axis, m, d, budget(60, 120), rng)
-            _, W = skewed(d, axis, rng)
-            yield Frequency(
-                int(np.sum(found > farthest)), len(found), FAR, name=f"{design}, {kind}",
-                quantity="share of starts that are farther",
-                setting={
-                    "design": design, "d": d, "m": m, "B": kind, "farthest": farthest,
-                    "heads, in turn": np.unique(W.round(6), axis=0).tolist(),
-                    "distance at infinite m": float(np.median(limits)),
-                    "median distance": float(np.median(found)),
-                },
-            )  # fmt: skip
-    if "rademacher" in designs:  # 8 sign vectors, infinitely many samples
-        allowed = Fraction(farthest).limit_denominator(100) ** 2
-        at = {
-            "heads": [[float(entry) for entry in w] for w in signs_in_r3.HEADS], "B*": "(e_1, e_2)",
-            "x": "signs in R^3", "eigenvalues": [float(x) for x in signs_in_r3.eigenvalues()],
-        }  # fmt: skip
-        relation = at_most(signs_in_r3.squared_distance(), allowed)
-        found = [("signs in R^3, infinitely many samples", relation, at)]
-        yield from measured(found, quantity="squared distance of the start").values()
-    if power is not None:
-        totals = budget((10000, 30000, 100000), (10000, 30000, 100000, 300000))
-        for design in designs:
-            runs = budget(16, 90)
-            found = {mn: skewed_starts(design, True, mn // n, d, runs, rng)[0] for mn in totals}
-            table = pd.DataFrame(found).melt(var_name="mn", value_name="distance").astype(float)
-            yield growth(
-                table, "mn", "distance", equals=power, name=f"{design}, growth with mn",
-                setting={"design": design, "d": d},
-            )  # fmt: skip
-
-
-statement(
+@statement(
     "fedrep.init_remark.rotations",
     own=True,
     corrects="fedrep.init_remark",
@@ -301,7 +276,19 @@ statement(
     r"\mathrm{dist}(B^0, B^*) = \tilde O\big(\sqrt{d/(mn)}\big)",
     plain="If the law of the covariates is rotation invariant, the moments start is close to B*.",
     hypotheses=ASSUMPTIONS,
-    constants={"laws": {"rotation invariant": ("gaussian", "sphere")}, "power": -0.5},
     stronger={"power": 0},
-    negative_control={"laws": {"independent coordinates": ("rademacher", "uniform")}},
-)(init_remark)
+    negative_control={"designs": ("rademacher", "uniform")},
+)
+def rotations(budget, rng, *, designs=("gaussian", "sphere"), power=-0.5):
+    """Run it on designs, and follow how its distance shrinks with mn."""
+    yield from far(budget, rng, designs, 0.9)
+    totals = budget((10000, 30000, 100000), (10000, 30000, 100000, 300000))
+    for design in designs:
+        found = {
+            mn: skewed_starts(design, True, mn // 10, 20, budget(16, 90), rng)[0] for mn in totals
+        }
+        table = pd.DataFrame(found).melt(var_name="mn", value_name="distance").astype(float)
+        yield growth(
+            table, "mn", "distance", equals=power, name=f"{design}, growth with mn",
+            setting={"design": design, "d": 20},
+        )  # fmt: skip

@@ -44,7 +44,8 @@ def test_the_start_of_sign_vectors_loses_a_direction():
     data = truth.draw(20_000, rng=0)
     assert distance(lr.moments_start(data, 2), truth.B) == pytest.approx(1.0, abs=0.01)
     assert truth.condition == pytest.approx(4 / 3)
-    values = np.linalg.eigvalsh(np.array(init_remark.mean(), dtype=float))
+    mean = [init_remark.image(tuple(map(int, row))) for row in np.eye(3)]
+    values = np.linalg.eigvalsh(np.array(mean, dtype=float))
     np.testing.assert_allclose(values, sorted(map(float, init_remark.eigenvalues())))
 
 
@@ -80,13 +81,13 @@ def test_a_lone_sample_on_nets_of_the_circle():
 def test_the_loss_of_pairs_in_fractions(rng):
     W, Q = rng.integers(-3, 4, (2, 2)), np.array([[2, 1], [1, 1]])
     B = np.eye(3, 2, dtype=int)
-    entries = [[[Fraction(int(x)) for x in row] for row in matrix] for matrix in (W, B, Q)]
+    pair = [[[Fraction(int(x)) for x in row] for row in matrix] for matrix in (W, Q)]
     inverse = np.linalg.inv(Q)
-    np.testing.assert_allclose(np.array(global_minima.inverse(entries[2]), dtype=float), inverse)
+    np.testing.assert_allclose(np.array(global_minima.inverse(pair[1]), dtype=float), inverse)
     expected = [(inverse @ W) @ (B @ Q.T).T, (B @ Q.T @ (inverse @ W.T)).T]
-    for models, value in zip(expected, global_minima.losses(*entries).values(), strict=True):
+    for models, heads in zip(expected, global_minima.printed(*pair).values(), strict=True):
         risk = 0.5 * np.mean(np.sum((models - W @ B.T) ** 2, axis=1))
-        assert float(value) == pytest.approx(risk)
+        assert float(global_minima.loss(heads, *pair)) == pytest.approx(risk)
 
 
 def test_the_second_half_of_85():

@@ -1,6 +1,7 @@
 """What the checks are built of, against naive versions."""
 
 from itertools import combinations, product
+from math import prod
 
 import numpy as np
 import pytest
@@ -55,20 +56,19 @@ def test_moments_on_the_sphere(rng):
     assert np.isclose(assumption1_definition2.fourth("sphere", v), (products**4).mean(), rtol=0.02)
 
 
-def test_excess_is_that_of_a_two_point_law_in_one_dimension():
-    v = np.linspace(0.01, 2.0, 60)  # zero with probability 2/3, else +-sqrt(3)
-    expected = np.max(np.log(2.0 / 3.0 + np.cosh(v * np.sqrt(3.0)) / 3.0) - v**2 / 2.0)
-    np.testing.assert_allclose(claim1.excess_of_atom(1), expected, atol=1e-9)
+def test_moments_of_dependent_coordinates():
+    for j in range(1, 8):  # of 0 with probability 2/3, else +-sqrt(3)
+        normal = prod(range(1, 2 * j, 2))
+        assert claim1.moment(1, j) * normal == 3 ** (j - 1)
 
 
 def test_first_update_that_is_enough():
-    spectrum, weights = np.array([3.0, 1.0, 0.2]), np.array([1.0, 2.0, 0.5])
-    for step in (1.0 / 3.0, 2.0 / 3.2):
-        left, s = weights.copy(), 0
-        while left.sum() > 1e-6 * weights.sum():
-            left *= (1.0 - step * spectrum) ** 2
-            s += 1
-        assert heads.first(spectrum, weights, step, np.log(1e-6)) == s
+    spectrum, error = np.array([3.0, 1.0, 0.2]), np.array([1.0, 2.0, 0.5])
+    left, s = error.copy(), 0
+    while np.linalg.norm(left) > 1e-3 * np.linalg.norm(error):
+        left *= 1.0 - spectrum / 3.0
+        s += 1
+    assert heads.first(spectrum, error, np.log(1e3)) == s
 
 
 def test_no_polynomial_lowers_the_loss_sooner(rng):
@@ -85,7 +85,7 @@ def test_no_polynomial_lowers_the_loss_sooner(rng):
         assert heads.krylov(spectrum, error, epsilon) == expected
 
 
-@pytest.mark.parametrize("rn", [1, 2, 4, 9])
+@pytest.mark.parametrize("rn", [3, 4, 9])
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_extreme_subsets(rng, rn, sign):
     W = rng.standard_normal((9, 3))
@@ -93,16 +93,8 @@ def test_extreme_subsets(rng, rn, sign):
         np.linalg.eigvalsh(W[list(chosen)].T @ W[list(chosen)] / rn)[0 if sign < 0.0 else -1]
         for chosen in combinations(range(9), rn)
     ]
-    expected = max(min(values), 0.0) if sign < 0.0 else max(values)
-    assert np.isclose(assumption2_3.extreme_subset(W, rn, sign, rng), expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("sign", [-1.0, 1.0])
-def test_search_for_extreme_subsets(rng, monkeypatch, sign):
-    W = rng.standard_normal((14, 2))
-    exact = assumption2_3.extreme_subset(W, 6, sign, rng)
-    monkeypatch.setattr(assumption2_3, "comb", lambda n, k: 10**9)
-    assert np.isclose(assumption2_3.extreme_subset(W, 6, sign, rng), exact)
+    expected = min(values) if sign < 0.0 else max(values)
+    assert np.isclose(assumption2_3.extreme_subset(W, rn, sign, rng), expected)
 
 
 @pytest.mark.parametrize("k", [1, 3])
@@ -144,42 +136,26 @@ def test_sensing_operator(rng):
 
 def test_smallest_eigenvalues_by_the_triangular_factor(rng):
     drawn = lemma2.smallest_eigenvalues(3, 12, 2, 1500, rng)
-    sampled = [sampled_sides("gaussian", 3, 12, 2, 0.5, "equal", rng)[0] for _ in range(1500)]
+    sampled = [sampled_sides("gaussian", 3, 12, 2, rng)[0] for _ in range(1500)]
     spread = np.sqrt((drawn.var() + np.var(sampled)) / 1500)
     assert abs(drawn.mean() - np.mean(sampled)) < 4.5 * spread
 
 
 @pytest.mark.parametrize("df", [1.0, 2.0, 3.0, 8.0, 100.0])
-def test_tails_are_bounded_from_both_sides(df):
+def test_tails_are_bounded_from_above(df):
     x = df * np.array([0.5, 1.0, 2.0, 3.0])
-    exact = chi2.logsf(x, df)
-    assert np.all(lemma3_4.rarest(np.array(df), x) <= exact + 1e-9)
-    assert np.all(exact <= lemma3_4.chernoff(df, x) + 1e-9)
+    assert np.all(chi2.logsf(x, df) <= lemma3_4.chernoff(df, x) + 1e-9)
 
 
 def test_lemma_3_is_violated_at_least_as_often_as_bounded_from_below(rng):
-    """At c = 1/4, k = rn = 4, heads sqrt(k) e_i, and one sample each."""
-    u, z = rng.standard_normal((20_000, 4)), rng.chisquare(4, (20_000, 4))
-    rows = 2.0 * np.abs(u) * np.sqrt(z)  # sqrt(k) |u| |z|
-    share = np.mean(np.linalg.norm(rows, axis=1) > 0.25 * 4**1.5 * np.sqrt(np.log(4.0)) * 2.0)
-    *_, below = lemma3_4.log_probabilities(0.25, None, 111.0)
-    assert below.set_index("k")["log probability"][4.0] <= np.log(share)
-
-
-def test_smallest_sufficient_m_is_d_alone_and_k_with_the_representation(rng):
-    for size in (6, 10):
-        (alone, clients), (new, _) = (
-            collaboration.alone(16, size, rng), collaboration.new(size, 24, rng),
-        )  # fmt: skip
-        assert clients == 5 * 16
-        assert size - 1 <= alone.x <= size
-        assert size - 1 <= new.x <= size
-
-
-def test_counts_are_those_at_the_ratios_chosen():
-    runs = collaboration.Recovery(excess=[1, 2, 4], won=[0, 1, 5], trials=5, unit=2.0)
-    np.testing.assert_array_equal(runs.count(0.0, 1.0), [0, 5])
-    np.testing.assert_array_equal(runs.count(1.0), [6, 10])
+    """At c = 1/4, k = rn = 2, heads sqrt(k) e_i, and one sample each."""
+    found = lemma3_4.violated(0.25, None, 4.0)
+    assert (found.setting["k"], found.setting["m"]) == (2, 1)
+    u, z = rng.standard_normal((20_000, 2)), rng.chisquare(2, (20_000, 2))
+    rows = np.sqrt(2.0) * np.abs(u) * np.sqrt(z)  # sqrt(k) |u| |z|
+    share = np.mean(np.linalg.norm(rows, axis=1) > 0.25 * 2**1.5 * np.sqrt(2.0 * np.log(2.0)))
+    bound = float(found.measured) - 4.0 * 4.0 * np.log(2.0)
+    assert bound <= np.log(share)
 
 
 @pytest.mark.parametrize("power", [-1.0, 0.0, 2.0])

@@ -154,8 +154,8 @@ def test_heads_cost(rng):
     for m, k in ((1, 1), (2, 2), (7, 3), (9, 9), (30, 4)):
         assert head_cost.count(m, k) == head_cost.closed_form(m, k)
         Z, y = rng.standard_normal((m, k)), rng.standard_normal(m)
-        numbers = [[head_cost.Counted(value) for value in row] for row in Z]
-        found = head_cost.solve_head(numbers, [head_cost.Counted(value) for value in y])
+        counted = np.vectorize(head_cost.Counted, otypes=[object])
+        found = head_cost.solve_head(counted(Z), counted(y))
         expected = np.linalg.lstsq(Z, y, rcond=None)[0]
         assert np.allclose([entry.value for entry in found], expected, rtol=1e-6, atol=1e-6)
     k, s, t = sp.symbols("k s t", nonnegative=True)

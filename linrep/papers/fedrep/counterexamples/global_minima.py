@@ -1,4 +1,7 @@
-"""Section 4.2: heads (1, 1) and (1, -1), B* two columns of I, Q = [[1, 1], [0, 1]]."""
+"""Section 4.2: heads (1, 1) and (1, -1), Q = [[1, 1], [0, 1]]; B* is two columns of I.
+
+In coordinates along B*, B* Q' is Q', so that models are rows of W Q for heads in the rows of W.
+"""
 
 from fractions import Fraction
 
@@ -11,11 +14,6 @@ def times(one: Matrix, other: Matrix) -> Matrix:
     return [[sum(a * b for a, b in zip(row, c, strict=True)) for c in columns] for row in one]
 
 
-def transposed(matrix: Matrix) -> Matrix:
-    """Return it with rows and columns exchanged."""
-    return [list(column) for column in zip(*matrix, strict=True)]
-
-
 def inverse(Q: Matrix) -> Matrix:
     """Return the inverse of a 2 x 2 matrix."""
     (a, b), (c, d) = Q
@@ -23,29 +21,22 @@ def inverse(Q: Matrix) -> Matrix:
     return [[d * scale, -b * scale], [-c * scale, a * scale]]
 
 
-def loss(models: Matrix, theta: Matrix) -> Fraction:
-    """Return (7) of noise-free labels: the mean over clients of |b w_i - theta_i|^2/2."""
-    gaps = [
-        a - b
-        for row, other in zip(models, theta, strict=True)
-        for a, b in zip(row, other, strict=True)
-    ]
-    return sum(gap**2 for gap in gaps) / Fraction(2 * len(theta))
+def loss(heads: Matrix, W: Matrix, Q: Matrix) -> Fraction:
+    """Return (7) of noise-free labels: the mean over clients of half a model's squared error."""
+    pairs = zip(times(heads, Q), W, strict=True)
+    gaps = [a - b for row, true in pairs for a, b in zip(row, true, strict=True)]
+    return sum(gap**2 for gap in gaps) / Fraction(2 * len(W))
 
 
-def losses(W: Matrix, B: Matrix, Q: Matrix) -> dict[str, Fraction]:
-    """Return the loss of (Q^-1 W*, B* Q') with heads in rows, if n = k, and in columns."""
-    theta, frame = times(W, transposed(B)), times(B, transposed(Q))
-    found = {}
-    if len(W) == len(Q):  # else Q^-1 W* has no shape
-        found["heads in rows, n = k"] = loss(times(times(inverse(Q), W), transposed(frame)), theta)
-    columns = times(inverse(Q), transposed(W))
-    found["heads in columns"] = loss(transposed(times(frame, columns)), theta)
-    return found
+def printed(W: Matrix, Q: Matrix) -> dict[str, Matrix]:
+    """Return the heads Q^-1 W*, read with heads in rows, if n = k, and in columns."""
+    turned = [list(column) for column in zip(*inverse(Q), strict=True)]
+    columns = {"heads in columns": times(W, turned)}
+    return columns if len(W) != 2 else {"heads in rows, n = k": times(inverse(Q), W), **columns}
 
 
 def sides() -> tuple[Fraction, Fraction]:
     """Return the smaller loss of both readings, and the smallest there is: 0."""
     one, zero = Fraction(1), Fraction(0)
-    W, B = [[one, one], [one, -one]], [[one, zero], [zero, one], [zero, zero]]
-    return min(losses(W, B, [[one, one], [zero, one]]).values()), zero
+    W, Q = [[one, one], [one, -one]], [[one, one], [zero, one]]
+    return min(loss(heads, W, Q) for heads in printed(W, Q).values()), zero

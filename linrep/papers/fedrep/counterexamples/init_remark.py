@@ -3,7 +3,6 @@
 B* = (e_1, e_2), and two clients have heads (7, 1)/5 and (1, 7)/5, of norm sqrt(2).
 """
 
-from collections.abc import Iterable
 from fractions import Fraction
 from itertools import product
 
@@ -11,28 +10,22 @@ HEADS = (Fraction(7, 5), Fraction(1, 5)), (Fraction(1, 5), Fraction(7, 5))
 VECTORS = (1, 1, 0), (0, 0, 1), (1, -1, 0)
 
 
-def mean() -> list[list[Fraction]]:
-    """Return E y^2 x x' over the 8 sign vectors and both clients."""
-    signs = list(product((-1, 1), repeat=3))
-    weighted = [((a * x[0] + b * x[1]) ** 2 / 16, x) for a, b in HEADS for x in signs]
-    return [[total(y * x[i] * x[j] for y, x in weighted) for j in range(3)] for i in range(3)]
+def image(v: tuple[int, ...]) -> list[Fraction]:
+    """Return M v, M = E y^2 x x' over the 8 sign vectors and both clients."""
+    found = [Fraction(0)] * 3
+    for (a, b), x in product(HEADS, product((-1, 1), repeat=3)):
+        weight = (a * x[0] + b * x[1]) ** 2 * sum(s * t for s, t in zip(x, v, strict=True)) / 16
+        found = [entry + weight * s for entry, s in zip(found, x, strict=True)]
+    return found
 
 
 def eigenvalues() -> list[Fraction]:
-    """Return its eigenvalues, of the eigenvectors in their order."""
-    M, values = mean(), []
-    for v in VECTORS:
-        image = [total(M[i][j] * v[j] for j in range(3)) for i in range(3)]
-        value = image[v.index(1)]
-        if image != [value * entry for entry in v]:
+    """Return those of M, of the eigenvectors in their order."""
+    values = [image(v)[v.index(1)] for v in VECTORS]
+    for v, value in zip(VECTORS, values, strict=True):
+        if image(v) != [value * entry for entry in v]:
             raise ValueError(f"{v} is no eigenvector")
-        values.append(value)
     return values
-
-
-def total(terms: Iterable[Fraction]) -> Fraction:
-    """Return the sum of fractions."""
-    return sum(terms, Fraction(0))
 
 
 def squared_distance() -> Fraction:
