@@ -8,7 +8,6 @@ from numpy.linalg import eigh, eigvalsh, norm
 
 import linrep as lr
 from linrep.claims import Fact, Identity, search_instances, statement
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import at_most, law, measured
 from linrep.claims.measurements import relative

@@ -13,7 +13,7 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import Cases, Exponent, Threshold, Together, statement
-from linrep.claims.evidence import PROVED
+from linrep.claims.evidence import PROVED, UPPER
 from linrep.claims.laws import at_most, measured
 from linrep.claims.tables import draw_seeds
 from linrep.papers.fedrep.model import GAUSSIAN, read_as, run

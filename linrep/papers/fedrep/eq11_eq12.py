@@ -8,6 +8,7 @@ import pandas as pd
 
 from linrep import algorithms
 from linrep.claims import Condition, Curve, Fact, Mean, statement
+from linrep.claims.evidence import LOWER
 from linrep.claims.laws import at_most, measured
 from linrep.papers.fedrep.counterexamples.eq12 import over_claimed
 from linrep.papers.fedrep.model import GAUSSIAN_ASSUMPTIONS

@@ -6,7 +6,6 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import statement
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Region, at_most, lines, measured
 from linrep.claims.measurements import relative

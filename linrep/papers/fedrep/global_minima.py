@@ -9,6 +9,7 @@ import linrep as lr
 from linrep.claims import Cases, Identity, Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import at_most, measured
+from linrep.claims.measurements import relative
 from linrep.papers.fedrep.counterexamples.global_minima import inverse, loss, printed, times
 from linrep.papers.fedrep.model import SUB_GAUSSIAN, displays, instance
 from linrep.problems.subspace import distance, random_frame

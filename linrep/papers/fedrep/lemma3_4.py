@@ -7,8 +7,7 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import Cases, Exponent, Missing, Readings, Together, everywhere, statement
-from linrep.claims.evidence import PROVED
-from linrep.claims.quantities import UPPER
+from linrep.claims.evidence import PROVED, UPPER
 from linrep.claims.tables import cells
 from linrep.papers.fedrep import model
 from linrep.papers.fedrep.concentration import (

@@ -6,6 +6,7 @@ import numpy as np
 
 from linrep.claims import Condition, statement
 from linrep.claims.laws import at_most, law, measured
+from linrep.claims.measurements import relative
 from linrep.papers.fedrep.counterexamples import privacy as leak
 from linrep.papers.fedrep.model import Drawn, instance
 from linrep.problems.subspace import distance, random_frame
