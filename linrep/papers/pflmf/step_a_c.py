@@ -31,7 +31,7 @@ def on_square(p, K, v):
     negative_control={"factor": 1.05},
 )
 def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.5, noise=0.5):
-    """Try it with exact expectations.
+    """Compare both sides in fractions; what holds is tried on rounds as well.
 
     `masked` counts the participants' gradients only: then equality is reached on v^2/2. `factor` is
     that of the left side, `curvature` that of eta_v L_V there, `noise` that of sigma^2.
@@ -39,11 +39,11 @@ def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.
     strength = PROVED if masked else ""
 
     def sides(case):
-        s, r = case.setting, model.counted(case, masked)
-        h, p = s.head_step_size, s.participation
-        left = factor * h * p * (1.0 - curvature * h * s.in_V) * r.delta_V
-        stated = noise * p**noise_power * h**2 * s.in_V * s.noise**2
-        return left, (r.value - r.after_V) / s.local_steps + stated
+        s, r = case.setting, case.round
+        h, K = s.head_step_size, s.local_steps
+        left = factor * h * (1.0 - curvature * h * s.in_V) * float(r.masked_V.sum())
+        stated = noise * s.participation**noise_power * h**2 * s.in_V * K * s.noise**2
+        return left, r.value - r.after_V + stated
 
     def exactly(r):
         """Return both sides times K, in fractions."""
@@ -66,9 +66,10 @@ def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.
             yield "equality for |v|^2/2, exact", equal(*exactly(r)), r.instance
 
     yield from measured(squares(), strength=strength, quantity=RATIO).values()
-    yield from model.everywhere(model.rounds(budget, rng), sides, budget, rng, strength=strength)
     if masked:
         yield from measured(flat(), strength=PROVED, quantity=APART).values()
+        rounds = model.rounds(budget, rng)
+        yield from model.everywhere(rounds, sides, budget, rng, strength=PROVED)
 
 
 eq12.corrected(
@@ -106,19 +107,19 @@ def new_factors(case, rng):
     negative_control={"factor": 1.3},
 )
 def step_c(budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0, reach=1.0):
-    """Try it in the mean, in a search and given U^+, and compute how far U moves.
+    """Compare both sides in fractions; what holds is tried in the mean and given U^+ as well.
 
-    With exact expectations; `masked` counts participants' gradients, noise has p^noise_power,
-    `drift` is the coefficient of what noise adds to ||U^+ - U||^2, `reach` that of K L_V.
+    `masked` counts participants' gradients, noise has p^noise_power, `drift` is the coefficient of
+    what noise adds to ||U^+ - U||^2, `reach` that of K L_V.
     """
-    strength = PROVED if masked and drift else ""
+    strength = PROVED if masked else ""
 
     def left_side(case, moved):
         """Return the left side, `moved` being the squared distance of U^+ from U."""
-        s, r = case.setting, model.counted(case, masked)
-        h, K, p = s.head_step_size, s.local_steps, s.participation
-        size = 0.5 * h * (reach * K + 1) * s.in_V
-        return factor * h * p * K * r.delta_V * (1.0 - size) - 0.5 * p * s.in_V * moved
+        s, gradients = case.setting, float(case.round.masked_V.sum())
+        h = s.head_step_size
+        size = 0.5 * h * (reach * s.local_steps + 1) * s.in_V
+        return factor * h * (1.0 - size) * gradients - 0.5 * s.participation * s.in_V * moved
 
     def noise(s):
         share = s.participation**noise_power * s.local_steps
@@ -166,26 +167,23 @@ def step_c(budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0,
         yield "E|U+ - U|^2, noise +-1, exact", equal(sum(moves, Fraction(0)) / 2, stated), at
 
     yield from measured(exactly(), strength=strength, quantity=RATIO).values()
+    yield from measured(distance(), strength=strength, quantity=APART).values()
+    if not masked:
+        return
     steps, sizes = budget(((1, 5), (0.001, 0.1, 0.499)), (model.STEPS, model.SIZES))
-    lists = model.rounds(budget, rng) | {"at rest": model.grid(model.at_rest, steps, sizes)}
-    yield from model.everywhere(lists, in_the_mean, budget, rng, strength=strength)
+    cases = [*model.rounds(budget, rng), *model.grid(model.at_rest, steps, sizes)]
+    yield from model.everywhere(cases, in_the_mean, budget, rng, strength=PROVED)
     # Given U^+, as E_(S_t) E_(t,K) says: U's noise does not make up for V's.
-    for name, cases in lists.items():
-        found = (given(case, U) for case in cases for U in new_factors(case, rng))
-        yield Cases(
-            list(found), name=f"given U+, {name}", quantity=model.QUANTITY, strength=strength
-        )
+    found = [given(case, U) for case in cases for U in new_factors(case, rng)]
     # Affine functions: their gradient in V is proportional to U, and L holds for every U^+, to
     # which noise may lead however small its variance is.
-    affine = [
+    found += [
         given(case, (1.0 - q * s.participation * s.step_size * s.largest) * case.U)
         for case in model.grid(model.bilinear, budget((1, 20), (1, 20, 200)))
         for s in [case.setting]
         for q in (0.5, 1.0, 2.0)
     ]
-    name = "given U+, affine functions"
-    yield Cases(affine, name=name, quantity=model.QUANTITY, strength=strength)
-    yield from measured(distance(), strength=strength, quantity=APART).values()
+    yield Cases(found, name="given U+", quantity=model.QUANTITY, strength=PROVED)
 
 
 step_c.corrected(
