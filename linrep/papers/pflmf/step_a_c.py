@@ -9,6 +9,8 @@ from linrep.claims import Cases, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import at_most, equal, measured
 from linrep.papers.pflmf import model
+from linrep.papers.pflmf.counterexamples.eq12 import sides as sides_of_12
+from linrep.papers.pflmf.counterexamples.step_c import sides as sides_of_C
 from linrep.papers.pflmf.model import NOISE, SMOOTH, exact_round, power, rational
 from linrep.theory import pflmf_rounds
 
@@ -16,9 +18,9 @@ ONE = Fraction(1)
 RATIO, APART = "left over right side", "|difference of both sides|"
 
 
-def on_square(p, K, v):
-    """Return a round of (uv)^2/2 at u = 1: L = 1 on [0, 1] x [0, 1/2], which it does not leave."""
-    return exact_round(model.SQUARE, ONE, [v], p, K, Fraction(49, 100), ONE)
+def at_fractions(p, K, v) -> dict:
+    """Return what a counterexample is about: a round without noise."""
+    return {"F": "(uv)^2/2", "u": 1, "v": v, "p": p, "K": K, "eta": "49/100", "L": 1}
 
 
 @statement(
@@ -28,15 +30,43 @@ def on_square(p, K, v):
     r" \frac1K\big(F(U,V)-\mathbb E F(U,V^+)\big)+\frac{\eta_v^2 L_V\sigma^2}2",
     plain="The heads' local steps decrease the objective by p times the squared gradients.",
     hypotheses=(SMOOTH, NOISE),
-    negative_control={"factor": 1.05},
+    negative_control={"factor": Fraction(21, 20)},
 )
-def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.5, noise=0.5):
-    """Compare both sides in fractions; what holds is tried on rounds as well.
+def eq12(budget, rng, *, factor=1):
+    """Compare both sides, the left one times a factor, in fractions."""
+    left, right = sides_of_12()
+    case = factor * left / right, 1, at_fractions("1/2", 20, "1/100")
+    yield Cases([case], quantity=RATIO, name="(uv)^2/2 at u = 1, exact")
 
-    `masked` counts the participants' gradients only: then equality is reached on v^2/2. `factor` is
-    that of the left side, `curvature` that of eta_v L_V there, `noise` that of sigma^2.
+
+@statement(
+    "pflmf.eq12.corrected",
+    place="Step (A), (12), with the expectation that its left side needs",
+    latex=r"\eta_v\Big(1-\frac{\eta_v L_V}2\Big)\sum_k\mathbb E\|D\nabla_V(U,V_k)\|^2 \le"
+    r" F(U,V)-\mathbb E F(U,V^+)+\frac{\eta_v^2 K L_V p\sigma^2}2,\ \text{equal for }|v|^2/2",
+    plain="The heads' local steps decrease the objective by the participants' squared gradients, "
+    "up to noise with the factor p.",
+    hypotheses=(SMOOTH, NOISE),
+    corrects="pflmf.eq12",
+    negative_control={"noise_power": 1.1},
+    stronger={"noise_power": 0, "factor": 0, "curvature": -1, "noise": 0},
+)
+def eq12_corrected(budget, rng, *, noise_power=1.0, factor=1.0, curvature=0.5, noise=0.5):
+    """Compare both sides of |v|^2/2, where they are equal, in fractions, and try it on rounds.
+
+    `factor` is that of the left side, `curvature` that of eta_v L_V there, `noise` that of sigma^2,
+    beside p^noise_power.
     """
-    strength = PROVED if masked else ""
+
+    def flat():
+        """Yield both sides for |v|^2/2, noise from none to nearly alone."""
+        f = model.Scalar((1, 1), (0, 0), (0, 0))  # at u = 1 the curvature in V is 1/2
+        for p, K, variance in product((Fraction(1, 10), Fraction(1, 2), ONE), (1, 5), (0, 1, 100)):
+            r = exact_round(f, ONE, [ONE, -ONE], p, K, Fraction(4, 5), ONE / 2, ONE * variance)
+            left = rational(factor) * r.eta_v * (1 - rational(curvature) * r.eta_v * r.L)
+            stated = rational(noise) * power(p, noise_power) * r.eta_v**2 * r.L * K * variance
+            both = equal(left * sum(r.masked, Fraction(0)), r.value - r.after_V + stated)
+            yield "equality for |v|^2/2, exact", both, r.instance
 
     def sides(case):
         s, r = case.setting, case.round
@@ -45,43 +75,8 @@ def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.
         stated = noise * s.participation**noise_power * h**2 * s.in_V * K * s.noise**2
         return left, r.value - r.after_V + stated
 
-    def exactly(r):
-        """Return both sides times K, in fractions."""
-        gradients = sum(r.masked if masked else [r.p * each for each in r.steps], Fraction(0))
-        left = rational(factor) * r.eta_v * (1 - rational(curvature) * r.eta_v * r.L) * gradients
-        stated = rational(noise) * power(r.p, noise_power) * r.eta_v**2 * r.L * r.K * r.variance
-        return left, r.value - r.after_V + stated
-
-    def squares():
-        for p, K in ((Fraction(1, 2), 2), (Fraction(1, 2), 20), (Fraction(1, 10), 20)):
-            r = on_square(p, K, Fraction(1, 100))
-            left, right = exactly(r)
-            yield "(uv)^2/2 at u = 1, exact", at_most(left / right, ONE), r.instance
-
-    def flat():
-        """Yield both sides for |v|^2/2, noise from none to nearly alone."""
-        f = model.Scalar((1, 1), (0, 0), (0, 0))  # at u = 1 the curvature in V is 1/2
-        for p, K, variance in product((Fraction(1, 10), Fraction(1, 2), ONE), (1, 5), (0, 1, 100)):
-            r = exact_round(f, ONE, [ONE, -ONE], p, K, Fraction(4, 5), ONE / 2, ONE * variance)
-            yield "equality for |v|^2/2, exact", equal(*exactly(r)), r.instance
-
-    yield from measured(squares(), strength=strength, quantity=RATIO).values()
-    if masked:
-        yield from measured(flat(), strength=PROVED, quantity=APART).values()
-        rounds = model.rounds(budget, rng)
-        yield from model.everywhere(rounds, sides, budget, rng, strength=PROVED)
-
-
-eq12.corrected(
-    "pflmf.eq12.corrected",
-    latex=r"\eta_v\Big(1-\frac{\eta_v L_V}2\Big)\sum_k\mathbb E\|D\nabla_V(U,V_k)\|^2 \le"
-    r" F(U,V)-\mathbb E F(U,V^+)+\frac{\eta_v^2 K L_V p\sigma^2}2,\ \text{equal for }|v|^2/2",
-    plain="The heads' local steps decrease the objective by the participants' squared gradients, "
-    "up to noise with the factor p.",
-    constants={"masked": True, "noise_power": 1.0},
-    negative_control={"noise_power": 1.1},
-    stronger={"noise_power": 0, "factor": 0, "curvature": -1, "noise": 0},
-)
+    yield from measured(flat(), strength=PROVED, quantity=APART).values()
+    yield from model.everywhere(model.rounds(budget, rng), sides, budget, rng, strength=PROVED)
 
 
 def new_factors(case, rng):
@@ -96,6 +91,17 @@ def new_factors(case, rng):
     return [U, U - step, *(U - step - sizes * moves)]
 
 
+def distance(drift):
+    """Yield E(U^+ - U)^2 for one number U, eta = 1/10, a gradient of 1 and noise +-1.
+
+    The drift is the coefficient of what noise adds to the square.
+    """
+    moves = [(Fraction(1, 10) * (1 + sign)) ** 2 for sign in (-1, 1)]
+    stated = Fraction(1, 100) * (1 + rational(drift))
+    at = {"eta": "1/10", "grad_U": 1, "noise of U": "1 or -1, each with probability 1/2"}
+    yield "E|U+ - U|^2, noise +-1, exact", equal(sum(moves, Fraction(0)) / 2, stated), at
+
+
 @statement(
     "pflmf.step-C",
     place="Step (C), its sum over k, with the expectation that its left side needs",
@@ -104,15 +110,52 @@ def new_factors(case, rng):
     r"+\frac{\eta_v^2 KL_V\sigma^2}2,\quad \|U^+-U\|^2=\eta_u^2\|\nabla_U\|^2",
     plain="The heads' steps decrease the objective at the new U as well.",
     hypotheses=(SMOOTH, NOISE),
-    negative_control={"factor": 1.3},
+    negative_control={"factor": Fraction(13, 10)},
 )
-def step_c(budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0, reach=1.0):
-    """Compare both sides in fractions; what holds is tried in the mean and given U^+ as well.
+def step_c(budget, rng, *, factor=1):
+    """Compare both sides, the left one times a factor, and how far U moves, in fractions."""
+    left, right = sides_of_C()
+    case = factor * left / right, 1, at_fractions("1/4", 20, "1/1000")
+    yield Cases([case], quantity=RATIO, name="(uv)^2/2 at u = 1, exact")
+    yield from measured(distance(0), quantity=APART).values()
 
-    `masked` counts participants' gradients, noise has p^noise_power, `drift` is the coefficient of
-    what noise adds to ||U^+ - U||^2, `reach` that of K L_V.
+
+@statement(
+    "pflmf.step-C.corrected",
+    place="Step (C), its sum over k, with the expectation that its left side needs",
+    latex=r"\eta_v\Big(1-\frac{\eta_v(K+1)L_V}2\Big)\sum_k\mathbb E\|D\nabla_V(U,V_k)\|^2"
+    r" - \frac{\eta_u^2 pL_V}2(\|\nabla_U\|^2+\sigma^2) \le F(U^+,V)-\mathbb E F(U^+,V^+)"
+    r"+\frac{\eta_v^2 KL_V p\sigma^2}2,\quad \mathbb E\|U^+-U\|^2="
+    r"\eta_u^2(\|\nabla_U\|^2+\sigma^2)",
+    plain="At the new U, too, the heads' steps decrease the objective by the participants' "
+    "squared gradients, up to noise, U's included.",
+    hypotheses=(SMOOTH, NOISE),
+    corrects="pflmf.step-C",
+    negative_control={"noise_power": 2.0},
+    stronger={"noise_power": 1, "drift": 0, "factor": 1, "reach": -1},
+)
+def step_c_corrected(budget, rng, *, noise_power=1.0, drift=1.0, factor=1.0, reach=1.0):
+    """Compare both sides near a minimum in fractions, and try it in the mean and given U^+.
+
+    Noise has p^noise_power, `drift` is the coefficient of what noise adds to ||U^+ - U||^2, `reach`
+    that of K L_V.
     """
-    strength = PROVED if masked else ""
+
+    def near_a_minimum():
+        """Yield (uv - 1)^2/2 at v = 1 + e, K = 1.
+
+        As e tends to 0 and p = 1 both sides are equal, as U^+ - U is parallel to the step of V. u
+        and v stay within 2 e of 1, where second derivatives are at most 2 (1 + 2 e)^2 - 1.
+        """
+        e = Fraction(1, 10**6)
+        L = 2 * (1 + 2 * e) ** 2 - 1
+        for p, x in product((ONE, ONE / 2), (Fraction(1, 10), Fraction(49, 100))):
+            r = exact_round(model.AROUND_ONE, ONE, [1 + e], p, 1, x / L, L)
+            size = r.eta_v * (rational(reach) * r.K + 1) * L / 2
+            left = rational(factor) * r.eta_v * (1 - size) * sum(r.masked)
+            left -= r.eta**2 * p * L / 2 * r.delta_U
+            both = at_most(left / (r.after_U - r.after_both), ONE)
+            yield "(uv - 1)^2/2 near its minimum, exact", both, r.instance
 
     def left_side(case, moved):
         """Return the left side, `moved` being the squared distance of U^+ from U."""
@@ -140,36 +183,8 @@ def step_c(budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0,
         both = case.over_both(left_side(case, moved), before - after + noise(s), room)
         return *both, {**case.instance(), "U+": U.tolist()}
 
-    def exactly():
-        settings = (Fraction(1, 4), 5), (Fraction(1, 4), 20), (Fraction(1, 10), 20)
-        found = [
-            ("(uv)^2/2 at u = 1, exact", on_square(*each, Fraction(1, 1000))) for each in settings
-        ]
-        # At v = 1 + e, K = 1: as e tends to 0 and p = 1 both sides are equal, as U^+ - U is
-        # parallel to the step of V. u and v stay within 2 e of 1, where second derivatives are at
-        # most 2 (1 + 2 e)^2 - 1.
-        e = Fraction(1, 10**6)
-        L = 2 * (1 + 2 * e) ** 2 - 1
-        for p, x in product((ONE, ONE / 2), (Fraction(1, 10), Fraction(49, 100))):
-            near = exact_round(model.AROUND_ONE, ONE, [1 + e], p, 1, x / L, L)
-            found.append(("(uv - 1)^2/2 near its minimum, exact", near))
-        for name, r in found:
-            size = r.eta_v * (rational(reach) * r.K + 1) * r.L / 2
-            left = rational(factor) * r.eta_v * r.p * (1 - size) * r.K * r.delta_V(masked)
-            left -= r.eta**2 * r.p * r.L / 2 * r.delta_U
-            yield name, at_most(left / (r.after_U - r.after_both), ONE), r.instance
-
-    def distance():
-        """Yield E(U^+ - U)^2 for one number U, eta = 1/10, a gradient of 1 and noise +-1."""
-        moves = [(Fraction(1, 10) * (1 + sign)) ** 2 for sign in (-1, 1)]
-        stated = Fraction(1, 100) * (1 + rational(drift))
-        at = {"eta": "1/10", "grad_U": 1, "noise of U": "1 or -1, each with probability 1/2"}
-        yield "E|U+ - U|^2, noise +-1, exact", equal(sum(moves, Fraction(0)) / 2, stated), at
-
-    yield from measured(exactly(), strength=strength, quantity=RATIO).values()
-    yield from measured(distance(), strength=strength, quantity=APART).values()
-    if not masked:
-        return
+    yield from measured(near_a_minimum(), strength=PROVED, quantity=RATIO).values()
+    yield from measured(distance(drift), strength=PROVED, quantity=APART).values()
     steps, sizes = budget(((1, 5), (0.001, 0.1, 0.499)), (model.STEPS, model.SIZES))
     cases = [*model.rounds(budget, rng), *model.grid(model.at_rest, steps, sizes)]
     yield from model.everywhere(cases, in_the_mean, budget, rng, strength=PROVED)
@@ -184,17 +199,3 @@ def step_c(budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0,
         for q in (0.5, 1.0, 2.0)
     ]
     yield Cases(found, name="given U+", quantity=model.QUANTITY, strength=PROVED)
-
-
-step_c.corrected(
-    "pflmf.step-C.corrected",
-    latex=r"\eta_v\Big(1-\frac{\eta_v(K+1)L_V}2\Big)\sum_k\mathbb E\|D\nabla_V(U,V_k)\|^2"
-    r" - \frac{\eta_u^2 pL_V}2(\|\nabla_U\|^2+\sigma^2) \le F(U^+,V)-\mathbb E F(U^+,V^+)"
-    r"+\frac{\eta_v^2 KL_V p\sigma^2}2,\quad \mathbb E\|U^+-U\|^2="
-    r"\eta_u^2(\|\nabla_U\|^2+\sigma^2)",
-    plain="At the new U, too, the heads' steps decrease the objective by the participants' "
-    "squared gradients, up to noise, U's included.",
-    constants={"masked": True, "noise_power": 1.0, "drift": 1.0},
-    negative_control={"noise_power": 2.0},
-    stronger={"noise_power": 1, "drift": 0, "factor": 1, "reach": -1},
-)
