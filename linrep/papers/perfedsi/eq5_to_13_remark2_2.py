@@ -301,11 +301,10 @@ def remark2_2(budget, rng, *, without=0):
 )
 def remark2_2_linear(budget, rng, *, constant=False, without=0):
     """Solve for V'z = 1; with a constant, z has an entry 1, but for so many clients without."""
-    cases = [
-        (residual(with_ones(Z, without) if constant else Z), at) for Z, at in designs(budget, rng)
-    ]
-    quantity, name = "root mean square of W - 1", "1 is in the columns of Z"
-    yield Identity(cases, 1e-10, quantity=quantity, name=name)
-    if not constant:
+    if constant:
+        cases = [(residual(with_ones(Z, without)), at) for Z, at in designs(budget, rng)]
+        quantity, name = "root mean square of W - 1", "1 is in the columns of Z"
+        yield Identity(cases, 1e-10, quantity=quantity, name=name)
+    else:
         case = (*sides_of_ones(), {"z": [1, 2] * 8, "V": "3/5"})
         yield Cases([case], quantity="least sum of (V'z - 1)^2", name="in fractions")
