@@ -1,6 +1,5 @@
 """Lemma C.7: how far a round moves the server's factors, in the mean square."""
 
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -77,26 +76,6 @@ def at_random(budget, rng, powers):
             yield max(found[0]), 1.0, found[1]
 
 
-@statement(
-    "perfedsi.lemmaC7",
-    place="Lemma C.7, (25)-(38)",
-    hypotheses=model.ROUNDS,
-    latex=r"E_t\|U_{t+1} - U_t\|_F^2 1_{\mathcal G_{t,\tau}} \le \eta^2\tau^2 k"
-    r"\Big(\frac1{Cd} + \frac1{d^2}\Big) c\mu_z\sigma_1 \mathcal L 1_{\mathcal G_{t,0}},\quad"
-    r" E_t\|V_{t+1} - V_t\|_F^2 1_{\mathcal G_{t,\tau}} \le \frac{\eta^2\tau^2 kr}{d^2}"
-    r"(c + \mu_U)\mu_z\sigma_1 \mathcal L 1_{\mathcal G_{t,0}}",
-    plain="The mean squared moves of U and V in a round are at most of the order of c and c + "
-    "mu_U, times eta^2 tau^2 k L.",
-    negative_control={"factor": Fraction(1, 2)},
-)
-def lemma_c7(budget, rng, *, factor=1):
-    """Enumerate a round, U's move times a factor: C = tau = k = r = 1, and nothing leaves it."""
-    # c is a power of 4, so that its root is rational.
-    at = {"d": 16, "k": 1, "r": 1, "c": 4, "mu": 2, "eta": "1/1000", "P(G)": 1}
-    case = (*sides(Fraction(factor)), at)
-    yield Cases([case], quantity="E|U+ - U|^2", name="U, in fractions, c = 4")
-
-
 def from_the_event(norm_power, loss_power):
     """Yield what turns the event into the bound, as powers of c."""
     state = model.alike(1, 8, size=3.0)
@@ -112,20 +91,28 @@ def from_the_event(norm_power, loss_power):
 
 
 @statement(
-    "perfedsi.lemmaC7.corrected",
+    "perfedsi.lemmaC7",
     place="Lemma C.7, (25)-(38)",
     hypotheses=model.ROUNDS,
-    latex=r"E_t\|U_{t+1} - U_t\|_F^2 1_{\mathcal G} \le 2\eta^2\tau^2 k\Big(\frac1{Cd} +"
-    r" \frac1{d^2}\Big) c^3\mu_z\sigma_1 \mathcal L,\quad E_t\|V_{t+1} - V_t\|_F^2 1_{\mathcal G}"
-    r" \le \frac{2\eta^2\tau^2 kr}{d^2} c(c^2 + \mu_U)\mu_z\sigma_1 \mathcal L",
-    plain="The mean squared moves of U and V in a round are at most of the order of 2 c^3 and 2 c "
-    "(c^2 + mu_U), times eta^2 tau^2 k L.",
-    corrects="perfedsi.lemmaC7",
+    latex=r"E_t\|U_{t+1} - U_t\|_F^2 1_{\mathcal G_{t,\tau}} \le \eta^2\tau^2 k"
+    r"\Big(\frac1{Cd} + \frac1{d^2}\Big) c\mu_z\sigma_1 \mathcal L 1_{\mathcal G_{t,0}},\quad"
+    r" E_t\|V_{t+1} - V_t\|_F^2 1_{\mathcal G_{t,\tau}} \le \frac{\eta^2\tau^2 kr}{d^2}"
+    r"(c + \mu_U)\mu_z\sigma_1 \mathcal L 1_{\mathcal G_{t,0}}",
+    plain="The mean squared moves of U and V in a round are at most of the order of c and c + "
+    "mu_U, times eta^2 tau^2 k L.",
     negative_control={"norm_power": 0.0},
-    stronger={"factor": -1, "norm_power": -1, "loss_power": -1},
 )
-def corrected(budget, rng, *, factor=2.0, norm_power=2.0, loss_power=1.0):
-    """Enumerate rounds; powers are those of c, factor is ||E z||^2 over a client's loss."""
+def lemma_c7(budget, rng, *, factor=2.0, norm_power=2.0, loss_power=1.0, printed=True):
+    """Enumerate a round in fractions, in which nothing leaves the event; or, as corrected, many.
+
+    Powers are those of c, factor is ||E z||^2 over a client's loss.
+    """
+    if printed:
+        # c is a power of 4, so that its root is rational.
+        at = {"d": 16, "k": 1, "r": 1, "c": 4, "mu": 2, "eta": "1/1000", "P(G)": 1}
+        case = (*sides(), at)
+        yield Cases([case], quantity="E|U+ - U|^2", name="U, in fractions, c = 4")
+        return
     powers = {"factor": factor, "norm_power": norm_power, "loss_power": loss_power}
 
     def of_state(state):
@@ -140,3 +127,16 @@ def corrected(budget, rng, *, factor=2.0, norm_power=2.0, loss_power=1.0):
     yield from measured(from_the_event(norm_power, loss_power), strength=PROVED).values()
     shapes, options = model.STATES[: budget(2, 3)], {"name": "search", "strength": PROVED}
     yield search_instances(of_state, shapes, model.read_state, budget, rng, **options)
+
+
+lemma_c7.corrected(
+    "perfedsi.lemmaC7.corrected",
+    latex=r"E_t\|U_{t+1} - U_t\|_F^2 1_{\mathcal G} \le 2\eta^2\tau^2 k\Big(\frac1{Cd} +"
+    r" \frac1{d^2}\Big) c^3\mu_z\sigma_1 \mathcal L,\quad E_t\|V_{t+1} - V_t\|_F^2 1_{\mathcal G}"
+    r" \le \frac{2\eta^2\tau^2 kr}{d^2} c(c^2 + \mu_U)\mu_z\sigma_1 \mathcal L",
+    plain="The mean squared moves of U and V in a round are at most of the order of 2 c^3 and 2 c "
+    "(c^2 + mu_U), times eta^2 tau^2 k L.",
+    constants={"printed": False},
+    negative_control={"norm_power": 0.0},
+    stronger={"factor": -1, "norm_power": -1, "loss_power": -1},
+)

@@ -80,30 +80,18 @@ def apart(found, expected) -> float:
     r" z_mz_m^\top",
     plain="Since z_m is not sent, the server cannot compute a client's embedding and ratings up to "
     "a common sign, even if it knows M*.",
-    negative_control={"least": 3},
-)
-def privacy(budget, rng, *, least=2):
-    """Solve one step in fractions for z, of which so many answers are to be left, up to its sign.
-
-    The sign is left open: (z, y) and (-z, -y) give the same update.
-    """
-    case = (least, sides()[1], {"z": ["1/3", "2/3", "2/3"], "item": 3, "tau": 1, "r": 1})
-    yield Cases([case], quantity="answers that leave z open", name="one step, in fractions")
-
-
-@statement(
-    "perfedsi.privacy.corrected",
-    place="Section 2, last sentence; Section 3",
-    hypotheses=[NORMALIZED],
-    latex=r"V_{t,m,\tau} - V_t = -z_m a^\top;\quad \tau = 1:\ V_{t,m,1} - V_t ="
-    r" -\eta\rho z_m u_i^\top,\ U_{t,m,1} - U_t = -\eta\rho e_i (V_t^\top z_m)^\top",
-    plain="An update of V is z_m times a row; one of a single step that moves U and V gives the "
-    "item and, for rows of known norm, z_m and the rating up to a common sign.",
     negative_control={"noise": 0.01},
-    corrects="perfedsi.privacy",
 )
-def privacy_corrected(budget, rng, *, noise=0.0):
-    """Reconstruct all of it, and the direction of z_m and the items from five steps."""
+def privacy(budget, rng, *, noise=0.0, printed=True):
+    """Solve one step in fractions for z up to its sign; as corrected reconstruct all from updates.
+
+    The sign is left open: (z, y) and (-z, -y) give the same update. Of five steps it is the
+    direction of z_m and the items.
+    """
+    if printed:
+        case = (*sides(), {"z": ["1/3", "2/3", "2/3"], "item": 3, "tau": 1, "r": 1})
+        yield Cases([case], quantity="answers that leave z open", name="one step, in fractions")
+        return
     names = (
         "item, tau = 1", "z_m, tau = 1", "rating, tau = 1", "direction of z_m, tau = 5",
         "items, tau = 5",
@@ -125,6 +113,18 @@ def privacy_corrected(budget, rng, *, noise=0.0):
     for name, deviations in zip(names, zip(*found, strict=True), strict=True):
         cases = [(deviation, {"noise": noise}) for deviation in deviations]
         yield Identity(cases, 1e-6, name=name, strength=PROVED)
+
+
+privacy.corrected(
+    "perfedsi.privacy.corrected",
+    latex=r"V_{t,m,\tau} - V_t = -z_m a^\top;\quad \tau = 1:\ V_{t,m,1} - V_t ="
+    r" -\eta\rho z_m u_i^\top,\ U_{t,m,1} - U_t = -\eta\rho e_i (V_t^\top z_m)^\top",
+    plain="An update of V is z_m times a row; one of a single step that moves U and V gives the "
+    "item and, for rows of known norm, z_m and the rating up to a common sign.",
+    constants={"printed": False},
+    hypotheses=[NORMALIZED],
+    negative_control={"noise": 0.01},
+)
 
 
 @statement(

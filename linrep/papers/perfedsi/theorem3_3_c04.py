@@ -24,52 +24,48 @@ from linrep.papers.perfedsi.model import FRESH, RUNS, saddle
     r" E[\mathcal L(U_T, V_T)1_{\mathcal G_{T-1,\tau}}] \le \Big(1 -"
     r" \frac{\eta\tau\sigma_r}{2cc_z^3dk}\Big)^{T-1}\mathcal L(U_0, V_0)",
     plain="PerFedSI converges linearly in expectation where its iterates stay regular.",
-    negative_control={"times": 2},
-)
-def theorem_c4(budget, rng, *, times=1):
-    """Enumerate two rounds, in which so many times the promised fall does not come.
-
-    Beside that stands what the step size allows at the constants of small steps, and what runs do.
-    """
-    yield in_fractions(rounds=2, times=times)
-    setting, rounds = runs.cell(), f"rounds to {runs.TARGET:g}"
-    state = runs.state_of(setting, rng)
-    largest = runs.largest_step(state, setting, rng)
-    numbers = state.setting(runs.measured_limits(state, setting, 0.01 * largest, rng))
-    powers = {"c_power": 1.0, "condition_power": 0.0, "limit_power": 5.0, "with_p": True}
-    longest, fall = promise(numbers, setting["tau"], powers)
-    yield Fact("step size allowed at the constants of small steps", longest)
-    yield Fact("largest stable step size", largest)
-    yield Fact(f"{rounds} that the bound implies", np.log(1.0 / runs.TARGET) / fall)
-    yield Fact(f"{rounds} at tuned steps", runs.tuned_rounds(state, setting, rng))
-
-
-@statement(
-    "perfedsi.theoremC4.corrected",
-    place="Theorem C.4, (15)",
-    hypotheses=RUNS,
-    latex=r"\eta \le \frac{\sigma_r^2}{132k^{3/2}r\tau\mu^2\sigma_1^3c^7c_z^4},\ "
-    r"c_0 \le \frac1{32cc_z^2} \Rightarrow E[\mathcal L(U_T, V_T)1_{\mathcal G_{T-1,\tau}}]"
-    r" \le \Big(1 - \frac{\eta\tau\sigma_r^2}{2c^2\sigma_1c_z^3d}\Big)^{T-1}\mathcal L(U_0, V_0)",
-    plain="PerFedSI converges linearly near the truth, at a rate like sigma_r^2/(c^2 sigma_1).",
-    corrects="perfedsi.theoremC4",
     negative_control={"c_power": 1.0, "condition_power": 0.0},
-    stronger=STRONGER,
 )
-def theorem_c4_corrected(
+def theorem_c4(
     budget, rng, *, c_power=2.0, condition_power=1.0, limit_power=7.0, c_z_power=3.0, rate=0.5,
-    limit=132.0,
+    limit=132.0, printed=True,
 ):  # fmt: skip
-    """Enumerate rounds from unbalanced states.
+    """Enumerate two rounds in fractions, or, as corrected, some from unbalanced states.
 
-    Powers are those of 1/c and sigma_r/sigma_1, and of 1/c in eta.
+    Beside the former stands what the step size allows at the constants of small steps, and what
+    runs do. Powers are those of 1/c and sigma_r/sigma_1, and of 1/c in eta.
     """
+    if printed:
+        yield in_fractions(2)
+        setting, rounds = runs.cell(), f"rounds to {runs.TARGET:g}"
+        state = runs.state_of(setting, rng)
+        largest = runs.largest_step(state, setting, rng)
+        numbers = state.setting(runs.measured_limits(state, setting, 0.01 * largest, rng))
+        powers = {"c_power": 1.0, "condition_power": 0.0, "limit_power": 5.0, "with_p": True}
+        longest, fall = promise(numbers, setting["tau"], powers)
+        yield Fact("step size allowed at the constants of small steps", longest)
+        yield Fact("largest stable step size", largest)
+        yield Fact(f"{rounds} that the bound implies", np.log(1.0 / runs.TARGET) / fall)
+        yield Fact(f"{rounds} at tuned steps", runs.tuned_rounds(state, setting, rng))
+        return
     powers = {
         "c_power": c_power, "condition_power": condition_power, "limit_power": limit_power,
         "c_z_power": c_z_power, "rate": rate, "limit": limit,
     }  # fmt: skip
     yield enumerated_rounds(budget, powers, "(15) after some rounds")
     yield slowest(powers, rounds=2, name="slowest rounds, T = 2")
+
+
+theorem_c4.corrected(
+    "perfedsi.theoremC4.corrected",
+    latex=r"\eta \le \frac{\sigma_r^2}{132k^{3/2}r\tau\mu^2\sigma_1^3c^7c_z^4},\ "
+    r"c_0 \le \frac1{32cc_z^2} \Rightarrow E[\mathcal L(U_T, V_T)1_{\mathcal G_{T-1,\tau}}]"
+    r" \le \Big(1 - \frac{\eta\tau\sigma_r^2}{2c^2\sigma_1c_z^3d}\Big)^{T-1}\mathcal L(U_0, V_0)",
+    plain="PerFedSI converges linearly near the truth, at a rate like sigma_r^2/(c^2 sigma_1).",
+    constants={"printed": False},
+    negative_control={"c_power": 1.0, "condition_power": 0.0},
+    stronger=STRONGER,
+)
 
 
 def rounds_at_such_steps(state, setting, rng) -> float:

@@ -30,33 +30,19 @@ def at_fractions(p, K, v) -> dict:
     r" \frac1K\big(F(U,V)-\mathbb E F(U,V^+)\big)+\frac{\eta_v^2 L_V\sigma^2}2",
     plain="The heads' local steps decrease the objective by p times the squared gradients.",
     hypotheses=(SMOOTH, NOISE),
-    negative_control={"factor": Fraction(21, 20)},
-)
-def eq12(budget, rng, *, factor=1):
-    """Compare both sides, the left one times a factor, in fractions."""
-    left, right = sides_of_12()
-    case = factor * left / right, 1, at_fractions("1/2", 20, "1/100")
-    yield Cases([case], quantity=RATIO, name="(uv)^2/2 at u = 1, exact")
-
-
-@statement(
-    "pflmf.eq12.corrected",
-    place="Step (A), (12), with the expectation that its left side needs",
-    latex=r"\eta_v\Big(1-\frac{\eta_v L_V}2\Big)\sum_k\mathbb E\|D\nabla_V(U,V_k)\|^2 \le"
-    r" F(U,V)-\mathbb E F(U,V^+)+\frac{\eta_v^2 K L_V p\sigma^2}2,\ \text{equal for }|v|^2/2",
-    plain="The heads' local steps decrease the objective by the participants' squared gradients, "
-    "up to noise with the factor p.",
-    hypotheses=(SMOOTH, NOISE),
-    corrects="pflmf.eq12",
     negative_control={"noise_power": 1.1},
-    stronger={"noise_power": 0, "factor": 0, "curvature": -1, "noise": 0},
 )
-def eq12_corrected(budget, rng, *, noise_power=1.0, factor=1.0, curvature=0.5, noise=0.5):
-    """Compare both sides of |v|^2/2, where they are equal, in fractions, and try it on rounds.
+def eq12(budget, rng, *, noise_power=1.0, factor=1.0, curvature=0.5, noise=0.5, printed=True):
+    """Compare in fractions; as corrected where both sides are equal, |v|^2/2, and on rounds.
 
     `factor` is that of the left side, `curvature` that of eta_v L_V there, `noise` that of sigma^2,
     beside p^noise_power.
     """
+    if printed:
+        left, right = sides_of_12()
+        case = left / right, 1, at_fractions("1/2", 20, "1/100")
+        yield Cases([case], quantity=RATIO, name="(uv)^2/2 at u = 1, exact")
+        return
 
     def flat():
         """Yield both sides for |v|^2/2, noise from none to nearly alone."""
@@ -77,6 +63,18 @@ def eq12_corrected(budget, rng, *, noise_power=1.0, factor=1.0, curvature=0.5, n
 
     yield from measured(flat(), strength=PROVED, quantity=APART).values()
     yield from model.everywhere(model.rounds(budget, rng), sides, budget, rng, strength=PROVED)
+
+
+eq12.corrected(
+    "pflmf.eq12.corrected",
+    latex=r"\eta_v\Big(1-\frac{\eta_v L_V}2\Big)\sum_k\mathbb E\|D\nabla_V(U,V_k)\|^2 \le"
+    r" F(U,V)-\mathbb E F(U,V^+)+\frac{\eta_v^2 K L_V p\sigma^2}2,\ \text{equal for }|v|^2/2",
+    plain="The heads' local steps decrease the objective by the participants' squared gradients, "
+    "up to noise with the factor p.",
+    constants={"printed": False},
+    negative_control={"noise_power": 1.1},
+    stronger={"noise_power": 0, "factor": 0, "curvature": -1, "noise": 0},
+)
 
 
 def new_factors(case, rng):
@@ -110,36 +108,20 @@ def distance(drift):
     r"+\frac{\eta_v^2 KL_V\sigma^2}2,\quad \|U^+-U\|^2=\eta_u^2\|\nabla_U\|^2",
     plain="The heads' steps decrease the objective at the new U as well.",
     hypotheses=(SMOOTH, NOISE),
-    negative_control={"factor": Fraction(13, 10)},
-)
-def step_c(budget, rng, *, factor=1):
-    """Compare both sides, the left one times a factor, and how far U moves, in fractions."""
-    left, right = sides_of_C()
-    case = factor * left / right, 1, at_fractions("1/4", 20, "1/1000")
-    yield Cases([case], quantity=RATIO, name="(uv)^2/2 at u = 1, exact")
-    yield from measured(distance(0), quantity=APART).values()
-
-
-@statement(
-    "pflmf.step-C.corrected",
-    place="Step (C), its sum over k, with the expectation that its left side needs",
-    latex=r"\eta_v\Big(1-\frac{\eta_v(K+1)L_V}2\Big)\sum_k\mathbb E\|D\nabla_V(U,V_k)\|^2"
-    r" - \frac{\eta_u^2 pL_V}2(\|\nabla_U\|^2+\sigma^2) \le F(U^+,V)-\mathbb E F(U^+,V^+)"
-    r"+\frac{\eta_v^2 KL_V p\sigma^2}2,\quad \mathbb E\|U^+-U\|^2="
-    r"\eta_u^2(\|\nabla_U\|^2+\sigma^2)",
-    plain="At the new U, too, the heads' steps decrease the objective by the participants' "
-    "squared gradients, up to noise, U's included.",
-    hypotheses=(SMOOTH, NOISE),
-    corrects="pflmf.step-C",
     negative_control={"noise_power": 2.0},
-    stronger={"noise_power": 1, "drift": 0, "factor": 1, "reach": -1},
 )
-def step_c_corrected(budget, rng, *, noise_power=1.0, drift=1.0, factor=1.0, reach=1.0):
-    """Compare both sides near a minimum in fractions, and try it in the mean and given U^+.
+def step_c(budget, rng, *, noise_power=1.0, drift=1.0, factor=1.0, reach=1.0, printed=True):
+    """Compare in fractions; as corrected near a minimum, in the mean and given U^+.
 
     Noise has p^noise_power, `drift` is the coefficient of what noise adds to ||U^+ - U||^2, `reach`
     that of K L_V.
     """
+    if printed:
+        left, right = sides_of_C()
+        case = left / right, 1, at_fractions("1/4", 20, "1/1000")
+        yield Cases([case], quantity=RATIO, name="(uv)^2/2 at u = 1, exact")
+        yield from measured(distance(0), quantity=APART).values()
+        return
 
     def near_a_minimum():
         """Yield (uv - 1)^2/2 at v = 1 + e, K = 1.
@@ -199,3 +181,17 @@ def step_c_corrected(budget, rng, *, noise_power=1.0, drift=1.0, factor=1.0, rea
         for q in (0.5, 1.0, 2.0)
     ]
     yield Cases(found, name="given U+", quantity=model.QUANTITY, strength=PROVED)
+
+
+step_c.corrected(
+    "pflmf.step-C.corrected",
+    latex=r"\eta_v\Big(1-\frac{\eta_v(K+1)L_V}2\Big)\sum_k\mathbb E\|D\nabla_V(U,V_k)\|^2"
+    r" - \frac{\eta_u^2 pL_V}2(\|\nabla_U\|^2+\sigma^2) \le F(U^+,V)-\mathbb E F(U^+,V^+)"
+    r"+\frac{\eta_v^2 KL_V p\sigma^2}2,\quad \mathbb E\|U^+-U\|^2="
+    r"\eta_u^2(\|\nabla_U\|^2+\sigma^2)",
+    plain="At the new U, too, the heads' steps decrease the objective by the participants' "
+    "squared gradients, up to noise, U's included.",
+    constants={"printed": False},
+    negative_control={"noise_power": 2.0},
+    stronger={"noise_power": 1, "drift": 0, "factor": 1, "reach": -1},
+)
