@@ -125,8 +125,8 @@ def lemma_c7(budget, rng, *, factor=2.0, norm_power=2.0, loss_power=1.0, printed
     ):
         yield Cases(cases, quantity="lhs/rhs", name=name, strength=PROVED)
     yield from measured(from_the_event(norm_power, loss_power), strength=PROVED).values()
-    shapes, options = model.STATES[: budget(2, 3)], {"name": "search", "strength": PROVED}
-    yield search_instances(of_state, shapes, model.read_state, budget, rng, **options)
+    shapes, read = model.STATES[: budget(2, 3)], model.read_state
+    yield search_instances(of_state, shapes, read, budget, rng, name="search", strength=PROVED)
 
 
 lemma_c7.corrected(

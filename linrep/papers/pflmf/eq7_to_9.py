@@ -194,7 +194,8 @@ def eq8_9(budget, rng, *, full=False, theorem=False, offset=0):
         count, most = budget((8, 3), (100, 4))
         for _ in range(count):
             c, K = instance(rng, most), int(rng.integers(2, 5))
-            tied, came = theory.head_step_size(STEP, SHARE, K), set()
+            tied = theory.head_step_size(STEP, SHARE, K)
+            came: set[tuple[int, ...]] = set()
             while len(came) < 2 ** len(c.V):
                 state = lr.pflmf(
                     lr.QuadraticObjectives(c.A, c.H), k=c.U.shape[1], step_size=STEP,
