@@ -33,7 +33,7 @@ def at_fractions(p, K, v) -> dict:
     negative_control={"noise_power": 1.1},
 )
 def eq12(budget, rng, *, noise_power=1.0, factor=1.0, curvature=0.5, noise=0.5, printed=True):
-    """Compare in fractions; as corrected where both sides are equal, |v|^2/2, and on rounds.
+    """Compare in fractions; as corrected where both sides are equal, and on rounds.
 
     `factor` is that of the left side, `curvature` that of eta_v L_V there, `noise` that of sigma^2,
     beside p^noise_power.
