@@ -65,11 +65,11 @@ def assumption3_2(budget, rng, *, power=0.0):
 
     They may be constants as k grows with M/k fixed, or, for c_z, with M fixed.
     """
-    for side in ("gaussian", "unit", "isometric"):
+    for side in ("gaussian", "unit"):
         draws = budget(100, 1000 if side == "gaussian" else 100)
         found = constants(side, WITH_RATIO, draws, rng, power)
         few = constants(side, WITH_CLIENTS, min(draws, 100), rng, power)
-        # Of rows of one norm, or frames, chance has no part in it.
+        # Of rows of one norm chance has no part in it.
         options: dict[str, Any] = {"by": ["held"], "deterministic": side != "gaussian"}
         ways = [
             Constant(rows, ["k"], "c_z", label="c_z", name=name, **options)

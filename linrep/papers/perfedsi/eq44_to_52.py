@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -11,8 +10,8 @@ from numpy.linalg import norm
 
 from linrep.claims import Cases, Identity, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.laws import Region, at_most, lines
-from linrep.claims.measurements import Array, relative
+from linrep.claims.laws import Region, at_most, lines, measured
+from linrep.claims.measurements import Array
 from linrep.papers.perfedsi.counterexamples.eq44_50 import sides as sides_of_44
 from linrep.papers.perfedsi.counterexamples.eq47_51 import sides as sides_of_49
 from linrep.papers.perfedsi.counterexamples.eq52 import sides as sides_of_52
@@ -109,16 +108,15 @@ def sharp_iterates() -> Iterator[Iterate]:
             yield after_a_step(c, k, mu_z, side)
 
 
-def compared(displays, ways, strength, factor=1.0):
-    """Yield left over right by display, at iterates by the way in which they are chosen."""
-    for way, iterates in ways.items():
-        found: dict[str, list] = {}
-        for at in iterates:
-            for name, (left, right) in displays(at).items():
-                case = (rounded(left / (factor * right)), 1.0, at.plain())
-                found.setdefault(name, []).append(case)
-        for name, cases in found.items():
-            yield Cases(cases, quantity="lhs/rhs", name=f"{name}, {way}", strength=strength)
+def compared(displays, budget, rng, **powers):
+    """Yield left over right by display: at random iterates, and where it is sharp."""
+
+    def found():
+        for at in [*drawn_iterates(budget, rng), *sharp_iterates()]:
+            for name, (left, right) in displays(at, **powers).items():
+                yield name, at_most(rounded(left / right), 1.0), at.plain()
+
+    yield from measured(found(), quantity="lhs/rhs", strength=PROVED).values()
 
 
 # Terms of first order.
@@ -150,11 +148,8 @@ def first_order(at, *, two, loss_power, first_power, c_power, last_power, k_powe
     }
 
 
-def in_fractions(factor):
-    """Yield squares at V = V*, U = c U* with c a little above 1, c_z = mu_z = sigma_1 = 1.
-
-    With the powers as printed.
-    """
+def in_fractions():
+    """Yield squares at V = V*, U = c U* with c a little above 1, c_z = mu_z = sigma_1 = 1."""
     e, d = Fraction(1, 1000), 16
     c = 1 + e  # of U, whose mu is its square; and mu_E = 1
     at = {"d": d, "M": 1, "k": 1, "r": 1, "c": str(c), "mu": str(c**2)}
@@ -164,8 +159,7 @@ def in_fractions(factor):
         "(46)": (e**2, c**12 * e**2 / 2),
         "between (47) and (48)": ((c * e) ** 2 / d**2, c**6 * e**2 / 2 / d**2),
     }.items():
-        case = (left, Fraction(factor) ** 2 * right, at)
-        yield Cases([case], quantity="square of the term", name=f"{name} in fractions")
+        yield f"{name} in fractions", at_most(left, right), at
 
 
 @statement(
@@ -176,25 +170,24 @@ def in_fractions(factor):
     r" \le c^2\sigma_1\frac{\sqrt{kr\mu_E\mu_U\mu_z}}d\sqrt{\mathcal L_m}",
     plain="The terms of a local step's drift are bounded as in the proof of Lemma C.8.",
     hypotheses=WITHIN,
-    negative_control={"factor": 0.5},
+    negative_control={"two": 0.5},
 )
 def eq44_50(
-    budget, rng, *, two=1.0, loss_power=0.0, first_power=1.0, c_power=3.0, last_power=2.0,
-    k_power=1.5, mu_power=1.5, factor=1.0,
+    budget, rng, *, two=2.0, loss_power=1.0, first_power=1.0, c_power=3.0, last_power=1.0,
+    k_power=1.5, mu_power=1.5, printed=True,
 ):  # fmt: skip
-    """Compare at iterates of the server, and after a step; ||E z||^2 is 2 L_m, L_m at most c L.
+    """Compare in fractions, or, as corrected, at iterates of the server, and after a step.
 
-    Powers are of c in L_m <= c L, in (44), in (45) and (46) and in the last display, of k and mu.
+    ||E z||^2 is 2 L_m, L_m at most c L. Powers are of c in L_m <= c L, in (44), in (45) and (46)
+    and in the last display, of k and mu.
     """
-    powers = {
-        "two": two, "loss_power": loss_power, "first_power": first_power, "c_power": c_power,
-        "last_power": last_power, "k_power": k_power, "mu_power": mu_power,
-    }  # fmt: skip
-    ways = {"random": drawn_iterates(budget, rng), "where it is sharp": sharp_iterates()}
-    if (two, loss_power, last_power) == (1.0, 0.0, 2.0):
-        yield from in_fractions(factor)
-    strength = PROVED if (two, loss_power, last_power) == (2.0, 1.0, 1.0) else ""
-    yield from compared(partial(first_order, **powers), ways, strength, factor)
+    if printed:
+        yield from measured(in_fractions(), quantity="square of the term").values()
+        return
+    yield from compared(
+        first_order, budget, rng, two=two, loss_power=loss_power, first_power=first_power,
+        c_power=c_power, last_power=last_power, k_power=k_power, mu_power=mu_power,
+    )  # fmt: skip
 
 
 eq44_50.corrected(
@@ -204,8 +197,8 @@ eq44_50.corrected(
     r" \le c\sigma_1\frac{\sqrt{2kr\mu_E\mu_U\mu_z}}d\sqrt{\mathcal L_m}",
     plain="With sqrt(2 c L) for sqrt(L), as ||E z||^2 is 2 L_m and L_m at most c L, the terms of "
     "a local step's drift are bounded as in the proof of Lemma C.8; both bounds are attained.",
-    constants={"two": 2.0, "loss_power": 1.0, "last_power": 1.0},
-    negative_control={"factor": 0.5},
+    constants={"printed": False},
+    negative_control={"two": 0.5},
     stronger=dict.fromkeys(
         ("two", "loss_power", "first_power", "c_power", "last_power", "k_power", "mu_power"), -1
     ),
@@ -215,32 +208,24 @@ eq44_50.corrected(
 # Terms of higher order.
 
 
-def products(at: Iterate, z, x, v, item: int):
-    """Return the products of one item's gradients in (47) and (50), by definition."""
-    e, zz = np.eye(len(x))[item], np.outer(z, z)
-    G, H = np.outer(e * x[item], v), x[item] * np.outer(z, at.U[item])
-    return G @ H.T @ zz @ at.V, G @ H.T @ zz @ H
-
-
-def identities(iterates):
-    """Yield deviations of (47) and (50), the second with e_i in its last line."""
-    found: dict[str, list] = {"(47)": [], "(50)": []}
+def of_one_item(iterates):
+    """Yield (47) and (50), the second with e_i in its last line, relative to their terms."""
     for at in iterates:
         d, top = len(at.U), norm(at.U, 2)
         for _, z, x, v in at.clients:
-            each = [products(at, z, x, v, item) for item in range(d)]
-            inner, square = at.U @ v, z @ z
+            inner, square, means = at.U @ v, z @ z, np.zeros((2, *at.U.shape))
+            for item, e in enumerate(np.eye(d)):
+                G, H = np.outer(e * x[item], v), x[item] * np.outer(z, at.U[item])
+                means += [G @ H.T @ np.outer(z, z) @ end / d for end in (at.V, H)]
             right = (
                 square / d * np.outer(x * inner * x, v),
                 square**2 / d * (x**3 * inner)[:, None] * at.U,
             )
-            for place, name in enumerate(found):
-                mean = sum(pair[place] for pair in each) / d
+            for place, name in enumerate(("(47)", "(50)")):
                 size = square ** (1 + place) * (x @ x) ** (1 + place / 2) * np.abs(inner).max()
                 floor = size * top * 1e-3 + 1e-300
-                found[name].append((relative(mean, right[place], floor), at.plain()))
-    for name, deviations in found.items():
-        yield Identity(deviations, 1e-9, name=name, strength=PROVED)
+                deviation = relative(means[place], right[place], floor)
+                yield name, (deviation, at.plain())
 
 
 def higher_order(at, *, two, loss_power, c_power, mu_power, mu_U_power, cube_power):
@@ -294,25 +279,27 @@ def higher_order(at, *, two, loss_power, c_power, mu_power, mu_U_power, cube_pow
     expected="fails",
 )
 def eq47_51(
-    budget, rng, *, two=1.0, loss_power=0.0, c_power=3.0, mu_power=1.0, mu_U_power=0.0,
-    cube_power=2.0,
+    budget, rng, *, two=2.0, loss_power=1.0, c_power=2.0, mu_power=2.0, mu_U_power=0.5,
+    cube_power=1.0, printed=True,
 ):  # fmt: skip
-    """Compare at iterates of the server, and after a step; (47) and (50) are identities.
+    """Compare (49) in fractions, or, as corrected, all at iterates of the server, and after a step.
 
-    The printed c^3 is the norms' and the losses' together.
+    (47) and (50) are identities. The printed c^3 is the norms' and the losses' together.
     """
-    powers = {
-        "two": two, "loss_power": loss_power, "c_power": c_power, "mu_power": mu_power,
-        "mu_U_power": mu_U_power, "cube_power": cube_power,
-    }  # fmt: skip
-    ways = {"random": list(drawn_iterates(budget, rng)), "where it is sharp": sharp_iterates()}
-    yield from identities(ways["random"])
-    if (two, loss_power, c_power, mu_power, mu_U_power) == (1.0, 0.0, 3.0, 1.0, 0.0):
+    if printed:
         at = {"d": 16, "k": 1, "r": 1, "M": 1, "c": "1001/1000", "mu_z": 4, "mu_U": "c^2"}
         case = (*sides_of_49(), at)
         yield Cases([case], quantity="(49)'s left side", name="(49) in fractions")
-    strength = PROVED if (two, loss_power, c_power) == (2.0, 1.0, 2.0) else ""
-    yield from compared(partial(higher_order, **powers), ways, strength)
+        return
+    found: dict[str, list] = {"(47)": [], "(50)": []}
+    for name, deviation in of_one_item(drawn_iterates(budget, rng)):
+        found[name].append(deviation)
+    for name, deviations in found.items():
+        yield Identity(deviations, 1e-9, name=name, strength=PROVED)
+    yield from compared(
+        higher_order, budget, rng, two=two, loss_power=loss_power, c_power=c_power,
+        mu_power=mu_power, mu_U_power=mu_U_power, cube_power=cube_power,
+    )  # fmt: skip
 
 
 eq47_51.corrected(
@@ -324,15 +311,12 @@ eq47_51.corrected(
     r"\mathcal L^{3/2} \text{ in (51)}",
     plain="With 2 c L for L and mu_z^2 sqrt(mu_U) in (49) the terms of second and third order are "
     "bounded; each bound is attained.",
-    constants={
-        "two": 2.0, "loss_power": 1.0, "c_power": 2.0, "mu_power": 2.0, "mu_U_power": 0.5,
-        "cube_power": 1.0,
-    },
+    constants={"printed": False},
     negative_control={"c_power": 1.0},
     stronger=dict.fromkeys(
         ("two", "loss_power", "c_power", "mu_power", "mu_U_power", "cube_power"), -1
     ),
-)  # fmt: skip
+)
 
 
 @lines("perfedsi.eq52.corrected", Region(x=lambda *, allowed=Fraction(3, 4): (0, allowed)))

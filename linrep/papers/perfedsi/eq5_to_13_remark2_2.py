@@ -1,5 +1,6 @@
 """(5), (9) to (13) and Remark 2.2: the objective, its stochastic gradients, what models can do."""
 
+from collections import defaultdict
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -55,69 +56,52 @@ def distance_from_span(Z, L) -> float:
 )
 def eq5_eq10(budget, rng, *, half=0.5):
     """Sum squares entry by entry; half is what stands before them in (10)."""
-    loss_of: dict[str, list] = {"(5), no factor": [], "(10), one half": []}
-    product_of: dict[str, list] = {"M* = L* Z' (9)": [], "L* = M* Z'": []}
-    span_of: dict[str, list] = {"L* = M* Z' for some M*": [], "column space, as printed": []}
+    found: dict[str, list] = defaultdict(list)
     for truth, U, V, at in problems(budget, rng):
+        n, d, p, Z = truth.n, truth.d, truth.p, truth.Z
         loss = theory.loss_and_gradients(truth, U, V)[0]
         E = U @ V.T - truth.M  # each client's sum over the items of (e_i' E z_m)^2, one by one
-        squares = np.array([sum(float(row @ z) ** 2 for row in E) for z in truth.Z])
-        for found, factor in zip(loss_of.values(), (1.0, half), strict=True):
-            found.append((relative(np.mean(factor * squares), loss), at))
-        items, clients = np.indices((truth.d, truth.n))
-        L = truth.entries(items.ravel(), clients.ravel()).reshape(truth.d, truth.n)
-        for found, (left, right, result) in zip(
-            product_of.values(), ((L, truth.Z.T, truth.M), (truth.M, truth.Z.T, L)), strict=True
+        squares = np.mean([sum(float(row @ z) ** 2 for row in E) for z in Z])
+        items, clients = np.indices((d, n))
+        L = truth.entries(items.ravel(), clients.ravel()).reshape(d, n)
+        inside = rng.standard_normal((d, p)) @ Z.T
+        # As printed shapes need not fit.
+        spanned = distance_from_span(Z, Z @ rng.standard_normal((p, n))) if n == d else np.inf
+        for name, deviation in (
+            ("(5), no factor", relative(squares, loss)),
+            ("(10), one half", relative(half * squares, loss)),
+            ("M* = L* Z' (9)", relative(L @ Z.T, truth.M) if n == p else np.inf),
+            ("L* = M* Z'", relative(truth.M @ Z.T, L)),
+            ("column space, as printed", spanned),
+            ("L* = M* Z' for some M*", distance_from_span(Z, inside)),
         ):
-            fits = left.shape[1] == right.shape[0] and result.shape == (len(left), right.shape[1])
-            found.append((relative(left @ right, result) if fits else np.inf, at))
-    for truth, _, _, at in problems(budget, rng):
-        n, d, Z = truth.n, truth.d, truth.Z
-        inside = rng.standard_normal((d, truth.p)) @ Z.T
-        other = Z @ rng.standard_normal((truth.p, n)) if n == d else None
-        for found, L in zip(span_of.values(), (inside, other), strict=True):
-            found.append((np.inf if L is None else distance_from_span(Z, L), at))
-    next_sentence = {"L* = M* Z' for some M*": "Section 3, the next sentence"}
-    spanned = "Z contains what it takes for L* = M* Z'"
-    for parts, name, phrase, elsewhere in (
-        (identities(loss_of, 1e-13), "both forms of L", "L_m", {"(10), one half": "(10)"}),
-        (identities(product_of), "M* and L*", "M_* = L_* Z'", {"L* = M* Z'": "Section 3"}),
-        (identities(span_of), spanned, "the column space of L_*", next_sentence),
+            found[name].append((deviation, at))
+    spans, next_sentence = "L* = M* Z' for some M*", "Section 3, the next sentence"
+    for printed, meant, place, name, phrase in (
+        ("(5), no factor", "(10), one half", "(10)", "both forms of L", "L_m"),
+        ("M* = L* Z' (9)", "L* = M* Z'", "Section 3", "M* and L*", "M_* = L_* Z'"),
+        ("column space, as printed", spans, next_sentence, "Z's span", "the column space of L_*"),
     ):
-        yield Readings(parts, name=name, phrase=phrase, printed_elsewhere=elsewhere)
+        parts = identities({each: found[each] for each in (printed, meant)}, 1e-13)
+        yield Readings(parts, name=name, phrase=phrase, printed_elsewhere={meant: place})
 
 
 # (11)-(13)
 
 
-def slope_of_sample(truth, U, V, item, z):
-    """Return the gradient in V of half a squared sample, from differences, which are exact.
-
-    The sample is a square of a linear function of V: central differences have no error but
-    rounding.
-    """
-    gradient, star = np.empty_like(V), truth.M[item] @ z
-    for index in np.ndindex(V.shape):
-        ends = []
-        for sign in (1.0, -1.0):
-            moved = V.copy()
-            moved[index] += sign
-            ends.append(0.5 * (U[item] @ moved.T @ z - star) ** 2)
-        gradient[index] = (ends[0] - ends[1]) / 2.0
-    return gradient
-
-
 def residuals(rng):
-    """Return deviations of (12)'s step from that gradient, for both readings of its residual."""
+    """Return deviations of (12)'s step from a sample's gradient, for two readings of it."""
     found: dict[str, list] = {"VU' - M* as printed": [], "VU' - M*'": []}
     for n, d, p, k in ((4, 5, 3, 2), (4, 3, 5, 2), (4, 4, 4, 2), (3, 3, 3, 1)):
         truth = SideInformationCompletion.random(n=n, d=d, p=p, k=k, rng=rng)
         U, V = rng.standard_normal((d, k)), rng.standard_normal((p, k))
         for item, z in product(range(d), truth.Z):
-            gradient, e = slope_of_sample(truth, U, V, item, z), np.eye(d)[item]
+            # By the chain rule: the residual times its derivative.
+            gradient = (U[item] @ V.T @ z - truth.M[item] @ z) * np.outer(z, U[item])
             for cases, M in zip(found.values(), (truth.M, truth.M.T), strict=True):
                 gap = np.inf
                 if M.shape == (p, d):
+                    e = np.eye(d)[item]
                     step = np.outer(z, z) @ (V @ U.T - M) @ np.outer(e, e) @ U
                     gap = relative(step, gradient, 1.0)
                 cases.append((gap, {"d": d, "k": p, "r": k, "item": item}))
@@ -301,11 +285,10 @@ def remark2_2(budget, rng, *, without=0):
 )
 def remark2_2_linear(budget, rng, *, constant=False, without=0):
     """Solve for V'z = 1; with a constant, z has an entry 1, but for so many clients without."""
-    cases = [
-        (residual(with_ones(Z, without) if constant else Z), at) for Z, at in designs(budget, rng)
-    ]
-    quantity, name = "root mean square of W - 1", "1 is in the columns of Z"
-    yield Identity(cases, 1e-10, quantity=quantity, name=name)
-    if not constant:
+    if constant:
+        cases = [(residual(with_ones(Z, without)), at) for Z, at in designs(budget, rng)]
+        quantity, name = "root mean square of W - 1", "1 is in the columns of Z"
+        yield Identity(cases, 1e-10, quantity=quantity, name=name)
+    else:
         case = (*sides_of_ones(), {"z": [1, 2] * 8, "V": "3/5"})
         yield Cases([case], quantity="least sum of (V'z - 1)^2", name="in fractions")

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import Cases, Fact, Readings, statement
+from linrep.claims.laws import at_most, measured
 from linrep.papers.perfedsi import model
 from linrep.papers.perfedsi.counterexamples.eq61 import sides
 from linrep.papers.perfedsi.counterexamples.eq63_64 import sides as sides_of_64
@@ -13,30 +14,27 @@ from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
 
-def at_the_limit(c, error, unit, c_z):
+def at_the_limit(c, error, c_z):
     """Return a truth of rank 2, U = diag(c, 1/c) and V = diag(1/c, c) but for an error e_1 e_2'.
 
     Both gradients see the error through the largest singular value of a factor, and both clients
     have the same loss.
     """
-    root = np.sqrt(unit)
     Z = np.sqrt(c_z) * np.array([[1.0, 1.0], [1.0, -1.0]])
-    truth = SideInformationCompletion(root * np.eye(2), root * np.eye(2), Z)
-    U, V = root * np.diag([c, 1.0 / c]), root * np.diag([1.0 / c, c])
-    V[1, 0] += error * root / c
+    truth = SideInformationCompletion(np.eye(2), np.eye(2), Z)
+    U, V = np.diag([c, 1.0 / c]), np.diag([1.0 / c, c])
+    V[1, 0] += error / c
     return truth, U, V
 
 
-def limits(bound):
-    """Yield (61)'s left over its right as the error shrinks, norms being at their limit."""
-    units = (1e-2, 1.0, 1e2, 1e6)
-    for c, error, unit, c_z in product((1.0, 2.0, 4.0, 10.0), model.ERRORS, units, (1.0, 4.0)):
-        truth, U, V = at_the_limit(c, error, unit, c_z)
+def limits():
+    """Yield the gradient's norm over c sqrt(c_z sigma_1 L), norms being at their limit."""
+    for c, error, c_z in product((1.0, 2.0, 4.0, 10.0), model.ERRORS, (1.0, 4.0)):
+        truth, U, V = at_the_limit(c, error, c_z)
         loss, slope = model.sizes(truth, U, V)
-        needs = model.event(truth, U, V)
-        ratio = slope * (1.0 - 1e-12) / float(bound(model.setting_of(truth, needs.norms), loss))
-        at = {"c": needs.norms, "error": error, "sigma_1": unit, "c_z": c_z, "L": loss}
-        yield ratio, 1.0, {**at, "max L_m/L": needs.loss * unit**2 / loss}
+        setting = model.setting_of(truth, model.event(truth, U, V).norms)
+        ratio = 2.0 * slope / float(theory.gradient_bound(setting, loss, root=True))
+        yield ratio, {"c": setting.c, "error": error, "c_z": c_z, "L": loss}
 
 
 def plugged(drift):
@@ -76,60 +74,50 @@ def second_moments(lowest):
     latex=r"\|\nabla\mathcal L\|_F 1_{\mathcal G} \le \sqrt2 c\frac{\sqrt{\sigma_1}}M\|Z\|_2"
     r"\|EZ^\top\|_F \le c\sqrt{c_z}\,\sigma_1\mathcal L",
     plain="The gradient's norm is at most c sqrt(c_z) sigma_1 times the loss.",
-    negative_control={"factor": 0.9},
+    negative_control={"factor": Fraction(9, 10)},
     holds_with={"root": True, "items": 3},
 )
-def eq61(budget, rng, *, root=False, items=1, factor=1.0):
-    """Try both inequalities, and the steps into (60) and (62).
+def eq61(budget, rng, *, root=False, items=1, factor=1):
+    """Compare squares in fractions; with root, 2 c sqrt(c_z sigma_1 L), try (60) to (62) as well.
 
-    With root the second has 2 c sqrt(c_z sigma_1 L). The step into (60) is tried from so many items
-    on. Both are meant to hold for c, c_z, mu, C of 1 or more.
+    The step into (60) is tried from so many items on. All are meant to hold for c, c_z, mu, C of 1
+    or more.
     """
 
-    def bound(setting, loss):
-        return factor * theory.gradient_bound(setting, loss, root=root)
-
-    def used(setting, loss):  # in (60)
-        return 0.5 * factor * theory.gradient_bound(setting, loss, root=True)
-
-    def first(truth, setting, loss):
-        size = np.linalg.norm(truth.Z, 2) * np.sqrt(2.0 * loss / truth.n)
-        return np.sqrt(2.0 * setting.largest) * setting.c * size
-
-    def second(truth, setting, loss):
-        return float(bound(setting, loss))
-
-    def of(right):
-        def lhs_rhs(truth, U, V):
-            if model.relative_loss(truth, U, V) < 1e-12:
-                return None
-            loss, slope = model.sizes(truth, U, V)
-            setting = model.setting_of(truth, model.event(truth, U, V).norms)
-            return slope, right(truth, setting, loss)
-
-        return lhs_rhs
-
-    half = list(limits(used))
-    ways = [("2 c sqrt(c_z sigma_1 L)" if root else "as printed", list(limits(bound)))]
-    ways += [] if root else [("c sqrt(c_z sigma_1 L) as (60) uses it", half)]
-    yield model.searched(of(first), budget, rng, name="first inequality, searched")
-    yield Readings(
-        [Cases(cases, quantity="lhs/rhs", name=name) for name, cases in ways],
-        name="second inequality, norms at their limit",
-        phrase="c sqrt(c_z) sigma_1 L",
-        printed_elsewhere={name: "(60)" for name, _ in ways[1:]},
-    )
-    yield model.searched(of(second), budget, rng, name="second inequality, searched")
-    if not root:
-        cases = []
+    def squares():
         for error in (Fraction(1, 2), Fraction(1, 100), Fraction(1, 10**4)):
             left, right = sides(error)
-            cases.append((left, Fraction(factor) ** 2 * right, {"error": str(error)}))
-        yield Cases(cases, quantity="|grad L|^2", name="squares in fractions, c = 1")
-    name = f"Lemma C.7 gives (60)'s last term, d >= {items}"
-    yield Cases(second_moments(items), quantity="lhs of (60)'s last term", name=name)
-    yield Cases(plugged(10.0), quantity="lhs/rhs", name="(62) for c, c_z, mu >= 1")
-    yield Fact("largest |grad L| over c sqrt(c_z sigma_1 L)", max(case[0] for case in half))
+            at = {"error": str(error)}
+            yield "as printed", at_most(left, Fraction(factor) ** 2 * right), at
+            # The loss is the root of the printed bound's square.
+            used = Fraction(factor) ** 2 * error**2 / 2
+            yield "c sqrt(c_z sigma_1 L) as (60) uses it", at_most(left, used), at
+
+    def searched(truth, U, V):
+        if model.relative_loss(truth, U, V) < 1e-12:
+            return None
+        loss, slope = model.sizes(truth, U, V)
+        setting = model.setting_of(truth, model.event(truth, U, V).norms)
+        size = np.linalg.norm(truth.Z, 2) * np.sqrt(2.0 * loss / truth.n)
+        middle = np.sqrt(2.0 * setting.largest) * setting.c * size
+        return slope, min(middle, theory.gradient_bound(setting, loss, root=True))
+
+    if root:
+        cases = [(ratio * (1.0 - 1e-12), 2.0 * float(factor), at) for ratio, at in limits()]
+        quantity = "|grad L| over c sqrt(c_z sigma_1 L)"
+        yield Cases(cases, quantity=quantity, name="second inequality, norms at their limit")
+        yield model.searched(searched, budget, rng, name="both inequalities, searched")
+        name = f"Lemma C.7 gives (60)'s last term, d >= {items}"
+        yield Cases(second_moments(items), quantity="lhs of (60)'s last term", name=name)
+        yield Cases(plugged(10.0), quantity="lhs/rhs", name="(62) for c, c_z, mu >= 1")
+        return
+    yield Readings(
+        list(measured(squares(), quantity="|grad L|^2").values()),
+        name="squares in fractions, c = 1",
+        phrase="c sqrt(c_z) sigma_1 L",
+        printed_elsewhere={"c sqrt(c_z sigma_1 L) as (60) uses it": "(60)"},
+    )
+    yield Fact("largest |grad L| over c sqrt(c_z sigma_1 L)", max(ratio for ratio, _ in limits()))
     name = "largest lhs/rhs of (62) with 20 for (60)'s 10"
     yield Fact(name, max(case[0] for case in plugged(20.0)))
     few = [at["ratio"] for _, _, at in second_moments(1) if at["d"] == 1]

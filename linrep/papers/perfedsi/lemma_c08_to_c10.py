@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.linalg import norm
@@ -98,28 +98,11 @@ def first(state, step_size=STEP):
     return walks, walks.limits()
 
 
-def first_steps(budget, factor, p_power, weight):
-    """Compare the first step with the bound as side information grows, and follow its power of k.
-
-    The weight is that of the server's gradient in a_{t,s}: 1 as in Lemma C.10, d as printed.
-    """
-    sizes, cases, needed = (1, 2, 4, 8, 16)[: budget(4, 5)], [], []
-    for family, p in product((model.alike, model.aligned), sizes):
-        walks, limits = first(state := family(p, 8))
-        unit, at = unit_of(state, limits, STEP, 0.0), case_of(state, limits, STEP)
-        grown = drift(walks, limits, 1, weight) - drift(walks, limits, 0, weight)
-        needed.append(grown.max() / unit)
-        cases.append((needed[-1] / (factor * p**p_power), 1.0, at))
-    yield Cases(cases, quantity="lhs/rhs", name="first step, k from 1 on")
-    name = "drift (clients along the truth)"
-    yield model.power_of(name, "k", sizes, needed[len(sizes) :], p_power, at_most=True)
-
-
-def first_in_fractions(factor, p_power, weight) -> Cases:
+def first_in_fractions(factor, p_power, weight, name) -> Cases:
     """Enumerate the first step with 16 directions of side information, all clients regular.
 
     Squares of both sides are compared. All matrices are multiples of U*; the weight is that of the
-    server's gradient, 1 or d.
+    server's gradient in a_{t,s}: 1 as in Lemma C.10, d as printed.
     """
     d, k, eta, e = 16, 16, Fraction(1, 1000), Fraction(1, 100)
     c, mu = Fraction(102, 100), Fraction(12, 10)
@@ -133,8 +116,7 @@ def first_in_fractions(factor, p_power, weight) -> Cases:
     right *= Fraction(4) ** model.whole(2 * p_power)  # the root of k
     at = {"d": d, "M": 112, "k": k, "r": 1, "c": str(c), "mu": str(mu), "eta": str(eta)}
     growth = max(abs(end - weight * e) - abs(e - weight * e), Fraction(0))
-    name = "first step, k = 16, in fractions"
-    return Cases([(growth**2, right, at)], quantity="square of the growth", name=name)
+    return Cases([(growth**2, right, at)], quantity="square of the growth, k = 16", name=name)
 
 
 class Step(NamedTuple):
@@ -169,12 +151,23 @@ def first_searched(budget, rng, factor, p_power) -> Search:
 
 
 def step_by_step(budget, rng, factor, p_power):
-    """Yield a_{s+1} - a_s over its bound along random walks."""
-    for walks, limits in random_walks(budget, rng, 5):
+    """Yield a_{s+1} - a_s over its bound: where side information grows, and along random walks."""
+    families = product((model.alike, model.aligned), (1, 2, 4, 8, 16)[: budget(4, 5)])
+    walked = [first(family(p, 8)) for family, p in families]
+    for walks, limits in [*walked, *random_walks(budget, rng, 5)]:
         right = factor * unit_of(walks.state, limits, walks.step_size, p_power)
         sizes = np.array([drift(walks, limits, s) for s in range(walks.steps + 1)])
         for s, value in enumerate(np.diff(sizes, axis=0).max(axis=1).tolist()):
             yield value / right, 1.0, case_of(walks.state, limits, walks.step_size, s=s)
+
+
+def along_k(budget, p_power):
+    """Return the power of k in the drift of a step, most side information being along the truth."""
+    sizes, needed = (1, 2, 4, 8, 16)[: budget(4, 5)], []
+    for p in sizes:
+        walks, limits = first(state := model.aligned(p, 8))
+        needed.append(drift(walks, limits, 1).max() / unit_of(state, limits, STEP, 0.0))
+    return model.power_of("drift", "k", sizes, needed, p_power, at_most=True)
 
 
 @statement(
@@ -195,30 +188,25 @@ def lemma_c8(budget, rng, *, factor=6.0, p_power=1.5, printed=True):
     As printed there is no k, and d stands before both terms of a_{t,s}; Lemma C.10 has it
     before one.
     """
+    name = "families and random states, up to five steps"
     all_steps = [
-        *first_steps(budget, factor, p_power, 1.0),
-        first_in_fractions(factor, p_power, 1),
+        Cases(step_by_step(budget, rng, factor, p_power), quantity="lhs/rhs", name=name),
         first_searched(budget, rng, factor, p_power),
-        Cases(
-            step_by_step(budget, rng, factor, p_power),
-            quantity="lhs/rhs",
-            name="random states, up to five steps",
-        ),
+        along_k(budget, p_power),
     ]
     if not printed:
         yield from all_steps
         return
-    forms = []
-    # The weight is the number of items, 8 and 16.
-    for name, weights in (("as printed", (8.0, 16)), ("with C.10's factor d", (1.0, 1))):
-        step, _ = first_steps(budget, factor, 0.0, weights[0])
-        forms.append(Together([step, first_in_fractions(factor, 0.0, weights[1])], name=name))
-    with_k = "with C.10's factor d and k^(3/2)"
+    own, with_k = "with C.10's factor d", "with C.10's factor d and k^(3/2)"
     yield Readings(
-        [*forms, Together(all_steps, name=with_k)],
+        [
+            first_in_fractions(factor, 0.0, 16, "as printed"),
+            first_in_fractions(factor, 0.0, 1, own),
+            Together(all_steps, name=with_k),
+        ],
         name="increments",
         phrase="a_{t,s}; 6 eta/d",
-        printed_elsewhere={"with C.10's factor d": "Lemma C.10", with_k: "Lemma C.10; (52), (53)"},
+        printed_elsewhere={own: "Lemma C.10", with_k: "Lemma C.10; (52), (53)"},
     )
 
 
@@ -233,16 +221,6 @@ lemma_c8.corrected(
     negative_control={"p_power": 1.0},
     stronger={"factor": -1, "p_power": -1},
 )
-
-
-def means(walks, limits):
-    """Return |E X 1_G|, and E|X| on G, G the start's event, or the first step's; X a change."""
-    X = walks.gradients(1)[0] - walks.state.gradients[0]
-    found = []
-    for last in (0, 1):
-        kept = walks.kept(limits, last)
-        found.append((norm(walks.mean(X, kept)), walks.mean(norm(X, axis=(2, 3)), kept)))
-    return zip(*found, strict=True)
 
 
 def uniformity(future):
@@ -270,21 +248,23 @@ def uniformity(future):
     holds_with={"norms": True},
 )
 def indicators(budget, rng, *, norms=False, larger=False):
-    """Enumerate states at the edge of the event; norms: of E‖X‖ in place of ‖E X‖."""
-    cases = []
-    for d, c in product((2, 4, 8, 16), (1.0, 1.5, 2.0)):
-        state, limits = model.edge(d, c=c)
-        of_norm, of_norms = means(Walks(state, sequences(d, 1), STEP), limits)
-        wide, narrow = of_norms if norms else of_norm
-        left, right = (wide, narrow) if larger else (narrow, wide)
-        cases.append((float(left), float(right), case_of(state, limits, STEP)))
-    name = "E|X|" if norms else "|E X|"
-    yield Cases(cases, quantity=f"{name} on the smaller event", name=name)
+    """Enumerate a step in fractions, or E||X|| in place of ||E X|| at the edge of the event."""
     if not norms:
         at = {"d": 16, "M": 20, "k": 1, "r": 1, "c": 1, "mu": "11/10", "eta": "1e-9"}
         quantity = "|E X| on the smaller event, X of V"
         name = "one step, M = 20, in fractions"
         yield Cases([(*sides_of_means(), at)], quantity=quantity, name=name)
+    cases = []
+    for d, c in product((2, 4, 8, 16), (1.0, 1.5, 2.0)) if norms else ():
+        state, limits = model.edge(d, c=c)
+        walks = Walks(state, sequences(d, 1), STEP)
+        sizes = norm(walks.gradients(1)[0] - state.gradients[0], axis=(2, 3))
+        # On the start's event, and on the first step's.
+        wide, narrow = (walks.mean(sizes, walks.kept(limits, last)) for last in (0, 1))
+        left, right = (wide, narrow) if larger else (narrow, wide)
+        cases.append((float(left), float(right), case_of(state, limits, STEP)))
+    if norms:
+        yield Cases(cases, quantity="E|X| on the smaller event", name="E|X|")
     parts = [
         Identity(uniformity(future), 1e-12, name=f"G of {event}")
         for future, event in ((0, "the steps before e"), (1, "e's step as well"))
@@ -338,18 +318,16 @@ def lemma_c9(budget, rng, *, factor=6.0, d_power=1.0):
         for walks, limits in random_walks(budget, rng, 5, beyond=2.0)
         for s in range(walks.steps + 1)
     ]
-    name = "random states, eta up to 100 times the proof's limit"
-    yield Cases(cases, quantity="lhs/rhs", name=name)
-    cases = []
     for (p, d), family in product(((1, 8), (4, 8), (4, 64), (8, 16)), (model.alike, model.aligned)):
         walks = Walks(family(p, d), balanced(d, 5, budget(1, 8), rng=rng), STEP)
         cases += [case(walks, walks.limits(), s, s) for s in range(1, 6)]
-    yield Cases(cases, quantity="lhs/rhs", name="clients alike or along the truth")
+    name = "families, and random states at up to 100 times the proof's eta"
+    yield Cases(cases, quantity="lhs/rhs", name=name)
+    yield starts(budget, rng)
     along_d = []
     for d in (8, 16, 32, 64):
         walks = Walks(model.alike(4, d), balanced(d, 5, budget(1, 8), rng=rng), STEP)
         along_d.append(drift(walks, walks.limits(), 5).max())
-    yield starts(budget, rng)
     yield model.power_of("drift", "d", (8, 16, 32, 64), along_d, -d_power)
 
 
@@ -362,19 +340,6 @@ def the_sum(root, *, factor=10):
     return {"the sum over steps": at_most(6 * root / 2, factor)}
 
 
-def summed(walks, limits, tau_power, future, factor):
-    """Return lhs over rhs, and the setting."""
-    unit = unit_of(walks.state, limits, walks.step_size)
-    size, chance = walks.summed(limits, future=future)
-    at = case_of(walks.state, limits, walks.step_size, tau=walks.steps)
-    return size / (factor * walks.steps**tau_power * unit), 1.0, {**at, "P(G)": chance}
-
-
-def is_short(walks, limits) -> bool:
-    """Tell whether steps are as short as the derivation has them."""
-    return walks.step_size <= short_step(walks.state, limits, walks.steps)
-
-
 @statement(
     "perfedsi.lemmaC10",
     place="Lemma C.10, (54)-(55)",
@@ -385,47 +350,44 @@ def is_short(walks, limits) -> bool:
     r"1_{\mathcal G_{t,0}}",
     plain="Over a round that stays regular the gradients drift by at most of the order of eta "
     "tau^2.",
-    negative_control={"tau_power": 1.0, "orders": True},
+    negative_control={"tau_power": 1.0},
 )
-def lemma_c10(budget, rng, *, tau_power=2.0, factor=10.0, future=True, orders=True):
-    """Enumerate the sum; with `future` its event is that of the whole round, as printed.
+def lemma_c10(budget, rng, *, tau_power=2.0, factor=10.0, printed=True):
+    """Enumerate the sum in fractions where every other item leads out of the event.
 
-    Without, steps are as short as the derivation has them; with orders tau goes up to 80.
+    As corrected it is enumerated where steps are as short as the derivation has them.
     """
-    how = tau_power, future, factor
-    options: dict[str, Any] = {"quantity": "lhs/rhs", "strength": "" if future else PROVED}
-    at_the_edge = []  # the smallest steps from a state at V's limit
-    for d, c in product((2, 8), (1.0, 2.0)):
+    if printed:
+        at = {"d": 16, "M": 20, "k": 1, "r": 1, "c": 1, "mu": "11/10", "eta": "1e-9"}
+        yield Cases(
+            [(*sides_of_C10(), at)], quantity="norm of the sum",
+            name="tau = 1, M = 20, in fractions", measured_is=LOWER, predicted_is=UPPER,
+        )  # fmt: skip
+        return
+
+    def summed(walks, limits):
+        unit = unit_of(walks.state, limits, walks.step_size)
+        size, chance = walks.summed(limits, future=False)
+        at = case_of(walks.state, limits, walks.step_size, tau=walks.steps)
+        return size / (factor * walks.steps**tau_power * unit), 1.0, {**at, "P(G)": chance}
+
+    edges = []  # the smallest steps from a state at V's limit
+    for d, c, step_size in product((2, 8), (1.0, 2.0), (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)):
         state, limits = model.edge(d, c=c)
-        for step_size in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5):
-            walks = Walks(state, sequences(d, 1), step_size)
-            if future or is_short(walks, limits):
-                at_the_edge.append(summed(walks, limits, *how))
-    yield Cases(at_the_edge, name="tau = 1, V at its limit", **options)
-    # Every other item leads out of the event. Without `future` the event is that of the start,
-    # which is sure, and the mean is the gradient.
-    at = {"d": 16, "M": 20, "k": 1, "r": 1, "c": 1, "mu": "11/10", "eta": "1e-9"}
-    yield Cases(
-        [(*sides_of_C10(future), at)],
-        name="tau = 1, M = 20, in fractions", measured_is=LOWER, predicted_is=UPPER,
-        **options | {"quantity": "norm of the sum"},
-    )  # fmt: skip
+        edges.append((Walks(state, sequences(d, 1), step_size), limits))
     cases = [
-        summed(walks, limits, *how)
-        for walks, limits in random_walks(budget, rng, 5, short=not future)
-        if future or is_short(walks, limits)
+        summed(walks, limits)
+        for walks, limits in [*edges, *random_walks(budget, rng, 5, short=True)]
+        if walks.step_size <= short_step(walks.state, limits, walks.steps)
     ]
-    yield Cases(cases, name="random states", **options)
-    if orders or tau_power != 2.0:  # the derivation has the square alone
-        values, long = {}, []
-        for tau in (1, 2, 5, 10, 20, 40, 80):
+    name = "V at its limit, and random states"
+    yield Cases(cases, quantity="lhs/rhs", name=name, strength=PROVED)
+    if tau_power != 2.0:  # the derivation has the square alone
+        values, steps = [], (10, 20, 40, 80)  # from where tau (tau - 1) is nearly a square
+        for tau in steps:
             walks = Walks(model.alike(4, 8), balanced(8, tau, budget(4, 32), rng=rng), 1e-5)
-            values[tau] = walks.summed(walks.limits(), future=False)[0]
-            long.append(summed(walks, walks.limits(), tau_power, False, 10.0))
-        yield Cases(long, quantity="lhs/rhs", name="tau up to 80")
-        steps = (10, 20, 40, 80)  # from where tau (tau - 1) is nearly a square
-        found = [values[tau] for tau in steps]
-        yield model.power_of("sum", "tau", steps, found, tau_power, at_most=True)
+            values.append(walks.summed(walks.limits(), future=False)[0])
+        yield model.power_of("sum", "tau", steps, values, tau_power, at_most=True)
 
 
 lemma_c10.corrected(
@@ -437,7 +399,7 @@ lemma_c10.corrected(
     r"1_{\mathcal G_{t,0}}",
     plain="For short steps, each under the event of the steps before it, a round's gradients "
     "drift by at most of the order of eta tau^2.",
-    constants={"future": False, "orders": False},
-    negative_control={"tau_power": 1.0, "orders": True},
+    constants={"printed": False},
+    negative_control={"tau_power": 1.0},
     stronger={"tau_power": -1, "factor": -1},
 )

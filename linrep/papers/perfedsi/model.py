@@ -214,12 +214,10 @@ def random_truth(values, c_z, rng, *, aligned=False, d=6, p=4, n=12) -> SideInfo
     return SideInformationCompletion(U, V[:, :k] * np.asarray(values), Z)
 
 
-def split(truth, gamma, side) -> tuple[Array, Array]:
-    """Return factors of M*: gamma times V*'s frame and the rest, or the other way round."""
+def split(truth, gamma) -> tuple[Array, Array]:
+    """Return factors of M*: gamma times U*'s frame, and the rest."""
     left, values, right = np.linalg.svd(truth.M, full_matrices=False)
     left, values, right = left[:, : truth.k], values[: truth.k], right[: truth.k].T
-    if side == "V":
-        return left * values / gamma, right * gamma
     return left * gamma, right * values / gamma
 
 
@@ -345,13 +343,13 @@ def items_for(d: int, steps: int, most: int, rng) -> Items:
     return balanced(d, steps, max(1, most // d), rng=rng)
 
 
-def power_of(name, variable, sizes, values, predicted, *, at_most=False, strength="") -> Exponent:
+def power_of(name, variable, sizes, values, predicted, *, at_most=False) -> Exponent:
     """Return enumerated values, which have no noise, along a variable; and their power in it."""
+    claimed = {"at_most" if at_most else "equals": predicted}
+    samples, name_of = [[value] * 2 for value in values], f"{name} in {variable}"
     return Exponent(
-        sizes, [[value] * 2 for value in values],
-        **{"at_most" if at_most else "equals": predicted}, deterministic=True,
-        along=variable, of=name, name=f"{name} in {variable}", strength=strength,
-    )  # fmt: skip
+        sizes, samples, deterministic=True, along=variable, of=name, name=name_of, **claimed
+    )
 
 
 def start_of(state: State) -> Walks:

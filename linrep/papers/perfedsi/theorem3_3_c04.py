@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linrep.claims import Fact, statement
+from linrep.claims import Cases, Fact, Readings, statement
 from linrep.papers.perfedsi import runs
 from linrep.papers.perfedsi.lemma_c11 import (
     CORRECTED,
@@ -11,13 +11,9 @@ from linrep.papers.perfedsi.lemma_c11 import (
     in_fractions,
     promise,
     slowest,
+    some_rounds,
 )
-from linrep.papers.perfedsi.model import FRESH, RUNS
-
-
-def rate_of(state, setting, rng) -> float:
-    """Return the decay at eta tau = 0.1, or what the setting has."""
-    return runs.decay(state, setting, setting.get("eta tau", 0.1) / setting["tau"], rng)
+from linrep.papers.perfedsi.model import FRESH, RUNS, saddle
 
 
 @statement(
@@ -28,44 +24,36 @@ def rate_of(state, setting, rng) -> float:
     r" E[\mathcal L(U_T, V_T)1_{\mathcal G_{T-1,\tau}}] \le \Big(1 -"
     r" \frac{\eta\tau\sigma_r}{2cc_z^3dk}\Big)^{T-1}\mathcal L(U_0, V_0)",
     plain="PerFedSI converges linearly in expectation where its iterates stay regular.",
-    negative_control={"d_power": 2.0, "orders": True},
+    negative_control={"c_power": 1.0, "condition_power": 0.0},
 )
 def theorem_c4(
-    budget, rng, *, c_power=1.0, condition_power=0.0, limit_power=5.0, c_z_power=3.0, rate=0.5,
-    limit=132.0, with_p=True, d_power=1.0, orders=True,
+    budget, rng, *, c_power=2.0, condition_power=1.0, limit_power=7.0, c_z_power=3.0, rate=0.5,
+    limit=132.0, printed=True,
 ):  # fmt: skip
-    """Check it from unbalanced states by enumeration, and with orders its exponents by runs.
+    """Enumerate two rounds in fractions, or, as corrected, some from unbalanced states.
 
-    Powers are those of 1/c and sigma_r/sigma_1, and of 1/c in eta; with_p has k in the rate.
+    Beside the former stands what the step size allows at the constants of small steps, and what
+    runs do. Powers are those of 1/c and sigma_r/sigma_1, and of 1/c in eta.
     """
+    if printed:
+        yield in_fractions(2)
+        setting, rounds = runs.cell(), f"rounds to {runs.TARGET:g}"
+        state = runs.state_of(setting, rng)
+        largest = runs.largest_step(state, setting, rng)
+        numbers = state.setting(runs.measured_limits(state, setting, 0.01 * largest, rng))
+        powers = {"c_power": 1.0, "condition_power": 0.0, "limit_power": 5.0, "with_p": True}
+        longest, fall = promise(numbers, setting["tau"], powers)
+        yield Fact("step size allowed at the constants of small steps", longest)
+        yield Fact("largest stable step size", largest)
+        yield Fact(f"{rounds} that the bound implies", np.log(1.0 / runs.TARGET) / fall)
+        yield Fact(f"{rounds} at tuned steps", runs.tuned_rounds(state, setting, rng))
+        return
     powers = {
         "c_power": c_power, "condition_power": condition_power, "limit_power": limit_power,
-        "c_z_power": c_z_power, "rate": rate, "limit": limit, "with_p": with_p,
+        "c_z_power": c_z_power, "rate": rate, "limit": limit,
     }  # fmt: skip
-    yield enumerated_rounds(budget, powers)
-    yield in_fractions(powers, rounds=2)
+    yield enumerated_rounds(budget, powers, "(15) after some rounds")
     yield slowest(powers, rounds=2, name="slowest rounds, T = 2")
-    if orders:
-        for key, variable, values, power in (
-            ("d", "d", (8, 16, 32, 64), -d_power),
-            ("tau", "tau at fixed eta tau", (5, 20, 100), 0.0),
-            ("C", "C", (1, 2, 4, 8), 0.0),
-            ("eta tau", "eta tau", (0.025, 0.05, 0.1, 0.2), 1.0),
-        ):
-            yield runs.along(
-                "rate", rate_of, power, budget(24, 120, 240), rng, key=key, variable=variable,
-                values=values, side="isometric",
-            )  # fmt: skip
-    # What the limit of the step size allows at the constants of small steps, and what runs do.
-    setting, rounds = runs.cell(), f"rounds to {runs.TARGET:g}"
-    state = runs.state_of(setting, rng)
-    largest = runs.largest_step(state, setting, rng)
-    numbers = state.setting(runs.measured_limits(state, setting, 0.01 * largest, rng))
-    longest, fall = promise(numbers, setting["tau"], powers)
-    yield Fact("step size allowed at the constants of small steps", longest)
-    yield Fact("largest stable step size", largest)
-    yield Fact(f"{rounds} that the bound implies", np.log(1.0 / runs.TARGET) / fall)
-    yield Fact(f"{rounds} at tuned steps", runs.tuned_rounds(state, setting, rng))
 
 
 theorem_c4.corrected(
@@ -74,7 +62,7 @@ theorem_c4.corrected(
     r"c_0 \le \frac1{32cc_z^2} \Rightarrow E[\mathcal L(U_T, V_T)1_{\mathcal G_{T-1,\tau}}]"
     r" \le \Big(1 - \frac{\eta\tau\sigma_r^2}{2c^2\sigma_1c_z^3d}\Big)^{T-1}\mathcal L(U_0, V_0)",
     plain="PerFedSI converges linearly near the truth, at a rate like sigma_r^2/(c^2 sigma_1).",
-    constants=CORRECTED | {"with_p": False, "orders": False},
+    constants={"printed": False},
     negative_control={"c_power": 1.0, "condition_power": 0.0},
     stronger=STRONGER,
 )
@@ -106,7 +94,15 @@ def theorem_3_3(budget, rng, *, d_power=1.0, p_power=1.5):
     """
     many, few = budget(20, 40, 120), budget(5, 70, 200)
     sizes = budget((16, 32, 64, 128), (16, 32, 64, 128, 256))
-    yield enumerated_rounds(budget, CORRECTED | {"with_p": False}, "(6)")
+    far = [some_rounds(saddle(k), 1, 2, CORRECTED) for k in (1, 2)]
+    yield Readings(
+        [
+            enumerated_rounds(budget, CORRECTED, "c_0 small enough"),
+            Cases(far, quantity="lhs/rhs", name="any c_0 (c_0 = r/2 allows U = 0, V = 0)"),
+        ],
+        name="(6) after some rounds",
+        phrase="for some constants c_0, c",
+    )
     for key, values, power in (
         ("d", sizes, d_power),
         ("tau", budget((1, 5, 25), (1, 3, 10, 30, 100)), 0.0),

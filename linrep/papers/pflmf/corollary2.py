@@ -14,8 +14,8 @@ from linrep.claims.laws import Open, Region, at_most, equal, lines, measured
 from linrep.papers.pflmf.model import ASSUMPTIONS, NOISY
 from linrep.papers.pflmf.runs import RATIO, Bound, at_rest, exact
 from linrep.papers.pflmf.theorem1 import limit
-from linrep.papers.pflmf.theorem1_noise import corollary_step, exact_left
 from linrep.theory import pflmf
+from linrep.theory.pflmf_rounds import fixed_U_average
 
 SHARES = (1.0, 0.3, 0.1, 0.02)
 #: Up to where small changes of exponents show.
@@ -64,6 +64,18 @@ def substituted(power):
         yield "substituted", equal(without, 16.0 * L * gap / T), {**at, "eta": "1/(4L)"}
 
 
+def corollary_step(T, square) -> float:
+    """Return eta L of Corollary 2."""
+    return float(pflmf.corollary2_step_size(1.0, T if square else None))
+
+
+def exact_left(p, T, square, K=1) -> float:
+    """Return the left side there with U fixed, h = L = 1, F^0 - F* = 1 and sigma^2 = square."""
+    sigma = float(np.sqrt(square))
+    s = pflmf.Setting(p, K, corollary_step(T, square), 1.0, 1.0, noise=sigma)
+    return float(fixed_U_average(s, 1.0, 2.0, float(T)))
+
+
 def bound_over(gap, L, T, sigma, p, powers) -> float:
     """Return Corollary 2's bound over p^2, T having the powers without noise and with it."""
     found = pflmf.corollary2(gap, smoothness=L, rounds=T, **({"noise": sigma} if sigma else {}))
@@ -75,7 +87,7 @@ def rates(powers, noises, name) -> Cases:
     """Compare exact runs, U being fixed, with the bounds over p^2: for a fixed p, O of the rate."""
     cases = []
     for p, K, T, square in product((*SHARES, 0.001), (1, 20), ROUNDS, noises):
-        left = exact_left(p, T, corollary_step(T, square), square, K)
+        left = exact_left(p, T, square, K)
         right = bound_over(1.0, 1.0, T, float(np.sqrt(square)), p, powers)
         cases.append((left / right, 1.0, {"p": p, "K": K, "T": T, "sigma^2": square}))
     return Cases(cases, quantity=RATIO, name=f"U fixed, exact, {name}", strength=PROVED)
@@ -134,7 +146,7 @@ def corollary2_constants(budget, rng, *, p_power=2, start=2, noise=2, T_power=1)
     ):
         T = 1e8 / p ** (4 if square else 2)  # large for the p
         right = bound_over(1.0, 1.0, T, float(np.sqrt(square)), p, (1.0, 0.5))
-        attained = exact_left(p, T, corollary_step(T, square), square)
+        attained = exact_left(p, T, square)
         yield Fact(f"T for {rate}", T, setting={"p": p})
         for name, value in (("bound", right), ("attained", attained)):
             constant = value * T**power

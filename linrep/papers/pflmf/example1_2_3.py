@@ -7,32 +7,20 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import linprog, minimize
 from scipy.special import expit
 
 import linrep as lr
 from linrep.algorithms import personalized
-from linrep.claims import Curve, Fact, Identity, Paired, Readings, statement
+from linrep.claims import Identity, Paired, Readings, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import Array, relative
-from linrep.claims.tables import draw_seeds
+from linrep.claims.laws import equal, measured
+from linrep.claims.measurements import Array
+from linrep.claims.tables import curve, draw_seeds
 from linrep.problems import personal
 
 LOSSES = ("logistic", "hinge", "least squares")
-NORMS = (1, 2, np.inf)
-
-
-def identities(found, tolerance, prefix=""):
-    """Return an identity for each name, of deviations that are found with names and instances."""
-    parts: dict[str, list] = {}
-    for name, deviation, at in found:
-        parts.setdefault(name, []).append((deviation, at))
-    return [
-        Identity(each, tolerance, name=prefix + name, strength=PROVED)
-        for name, each in parts.items()
-    ]
 
 
 # Example 1.
@@ -105,62 +93,33 @@ def labelled(budget, rng) -> Iterator[tuple[Array, Array, float, dict[str, Any]]
     stronger={"sign": 0},
 )
 def example1(budget, rng, *, sign=-1.0):
-    """Solve for both groups from unlike starts, with the same covariates.
+    """Solve for both groups from unlike starts, with the same covariates."""
 
-    Distant: as far apart as two models of their length can be, in norms 1, 2 and infinity. What
-    follows is found too: all models have rank 1, and the common one of groups of equal size is 0.
-    """
-
-    def opposite(loss):
-        """Yield deviations of group 2's optimum from `sign` times group 1's, and what follows.
-
-        Of samples that no hyperplane separates where that leaves no optimum.
-        """
-        for X, y, ridge, at in labelled(budget, rng):
+    def optima():
+        """Yield group 2's optimum and `sign` times group 1's, where no hyperplane separates."""
+        for loss, (X, y, ridge, at) in product(LOSSES, list(labelled(budget, rng))):
             if loss == "hinge" and ridge > 0.0:
                 continue
             order = rng.permutation(len(y))  # of samples: the second solver is not a mirrored first
             one = optimum(loss, X, y, ridge, rng)
             two = optimum(loss, X[order], -y[order], ridge, rng)
-            if one is None or two is None:
-                continue
-            size = np.abs(one).max()
-            yield "opposite", np.abs(two - sign * one).max() / size, at
-            if sign != -1.0:
-                continue
-            for p in NORMS:
-                far, longest = (np.linalg.norm(x, p) for x in (one - two, one))
-                yield "distances", abs(far / (2.0 * longest) - 1.0), at
-            s = np.linalg.svd(np.array([one, two, one]), compute_uv=False)
-            yield "rank", s[1] / s[0] if len(s) > 1 else 0.0, at
-            both, labels = np.vstack([X, X[order]]), np.append(y, -y[order])
-            shared = optimum(loss, both, labels, ridge, rng)
-            assert shared is not None  # no hyperplane separates a point from itself
-            if loss == "hinge":  # 0 is one minimizer of many: all with margins of at most 1
-                least = np.mean(np.maximum(0.0, 1.0 - labels * (both @ shared)))
-                yield "FedAvg", abs(least - 1.0), at
-            else:
-                yield "FedAvg", np.abs(shared).max() / size, at
+            if one is not None and two is not None:
+                yield f"{loss}, opposite", equal(two, sign * one), at
 
-    for loss in LOSSES:
-        yield from identities(opposite(loss), 1e-6, f"{loss}, ")
+    def coded():
+        """Yield the same for what stands for the labels, by least squares with an intercept."""
+        for X, y, _, at in labelled(budget, rng):
+            if not at["intercept"] or len(X) < 2 * X.shape[1]:
+                continue
+            pairs = {"-1 and 1": (y, -y), "0 and 1": (0.5 + 0.5 * y, 0.5 - 0.5 * y)}
+            for name, pair in pairs.items():
+                one, two = (optimum("least squares", X, each, 0.0, rng) for each in pair)
+                assert one is not None
+                yield f"labels {name}", equal(two, sign * one), at
 
-    # What stands for the labels, by least squares with an intercept.
-    coded: dict[str, list] = {"labels -1 and 1": [], "labels 0 and 1": []}
-    for X, y, _, at in labelled(budget, rng):
-        if not at["intercept"] or len(X) < 2 * X.shape[1]:
-            continue
-        pairs = (y, -y), (0.5 + 0.5 * y, 0.5 - 0.5 * y)
-        for found, pair in zip(coded.values(), pairs, strict=True):
-            one, two = (optimum("least squares", X, each, 0.0, rng) for each in pair)
-            assert one is not None
-            found.append((relative(two, sign * one), at))
-    # That of -1 and 1 is derived, the other one is wrong.
+    yield from measured(optima(), tolerance=1e-6, strength=PROVED).values()
     yield Readings(
-        [
-            Identity(each, 1e-6, name=name, strength=PROVED if "-1" in name else "")
-            for name, each in coded.items()
-        ],
+        list(measured(coded(), tolerance=1e-6, strength=PROVED).values()),
         name="least squares, labels",
         phrase="label the classes in opposite ways",
     )
@@ -184,20 +143,6 @@ def alternating(A: Array, H: Array, k: int, rng, steps: int = 20_000) -> float:
     return value
 
 
-def clusters(budget, rng):
-    """Yield a number of clusters, the models, each client's cluster, and what tells them apart."""
-    n, d = 60, 10
-    kinds = ("equal", "unequal", "collinear")
-    for r, balance, _ in product((1, 2, 3, 4, 5), kinds, range(budget(1, 5))):
-        models = rng.standard_normal((r, d))
-        if balance == "collinear":
-            models = np.outer(rng.standard_normal(r), models[0])
-        member = np.arange(n) % r
-        if balance == "unequal":  # all but one cluster have a single client
-            member = np.minimum(np.arange(n), r - 1)
-        yield r, models, member, {"r": r, "clusters": balance}
-
-
 @statement(
     "pflmf.example2",
     place="Example 2; (5)",
@@ -211,40 +156,43 @@ def example2(budget, rng, *, missing=0):
 
     `missing` is how many less than r the rank is claimed to be.
     """
-
-    def found():
-        for r, models, member, at in clusters(budget, rng):
-            truth = models[member]
-            n, d = truth.shape
-            X = rng.standard_normal((n, 3 * d, d))
-            samples = [(x, x @ theta) for x, theta in zip(X, truth, strict=True)]
-            fitted = lr.LeastSquaresObjectives(lr.ClientData.from_list(samples)).minimizers
-            s = np.linalg.svd(fitted, compute_uv=False)
-            beyond = s[max(1, r - missing) :].max() / s[0] if r > missing else 1.0
-            yield "rank of the clients' own optima", beyond, at
-            for condition in (1.0, 1e3):
-                # Population functions: all clients share the covariates' covariance H.
-                frame = np.linalg.qr(rng.standard_normal((d, d)))[0]
-                root = (frame * np.geomspace(1.0, condition**-0.5, d)) @ frame.T
-                H = root @ root
-                tail = np.linalg.svd(truth @ root, compute_uv=False)
-                scale = float(tail @ tail) / (2.0 * n)
-                for name, k in (
-                    ("nothing is lost at rank r", r - missing),
-                    ("rank r - 1 loses the tail", r - 1),
-                ):
-                    if k < 1 or tail[k - 1] <= 1e-8 * tail[0]:
-                        continue
-                    problem = lr.QuadraticObjectives(truth, 0.5 * (H + H.T))
-                    best = problem.best(k)
-                    assert best is not None
-                    loses = name == "rank r - 1 loses the tail"
-                    lost = float(tail[k:] @ tail[k:]) / (2.0 * n) if loses else 0.0
-                    for value in (problem.value(best.theta), alternating(truth, H, k, rng)):
-                        where = {**at, "k": k, "condition": condition}
-                        yield name, abs(value - lost) / scale, where
-
-    yield from identities(found(), 1e-8)
+    n, d = 60, 10
+    rank, whole = "rank of the clients' own optima", "nothing is lost at rank r"
+    tails = "rank r - 1 loses the tail"
+    found: dict[str, list] = {rank: [], whole: [], tails: []}
+    kinds = ("equal", "unequal", "collinear")
+    for r, kind, _ in product((1, 2, 3, 4, 5), kinds, range(budget(1, 5))):
+        models, at = rng.standard_normal((r, d)), {"r": r, "clusters": kind}
+        if kind == "collinear":
+            models = np.outer(rng.standard_normal(r), models[0])
+        # Where clusters are unequal, all but one have a single client.
+        member = np.minimum(np.arange(n), r - 1) if kind == "unequal" else np.arange(n) % r
+        truth = models[member]
+        X = rng.standard_normal((n, 3 * d, d))
+        samples = [(x, x @ theta) for x, theta in zip(X, truth, strict=True)]
+        fitted = lr.LeastSquaresObjectives(lr.ClientData.from_list(samples)).minimizers
+        s = np.linalg.svd(fitted, compute_uv=False)
+        beyond = s[max(1, r - missing) :].max() / s[0] if r > missing else 1.0
+        found[rank].append((beyond, at))
+        for condition in (1.0, 1e3):
+            # Population functions: all clients share the covariates' covariance H.
+            frame = np.linalg.qr(rng.standard_normal((d, d)))[0]
+            root = (frame * np.geomspace(1.0, condition**-0.5, d)) @ frame.T
+            H = root @ root
+            tail = np.linalg.svd(truth @ root, compute_uv=False)
+            scale = float(tail @ tail) / (2.0 * n)
+            for name, k in ((whole, r - missing), (tails, r - 1)):
+                if k < 1 or tail[k - 1] <= 1e-8 * tail[0]:
+                    continue
+                problem = lr.QuadraticObjectives(truth, 0.5 * (H + H.T))
+                best = problem.best(k)
+                assert best is not None
+                lost = float(tail[k:] @ tail[k:]) / (2.0 * n) if name == tails else 0.0
+                for value in (problem.value(best.theta), alternating(truth, H, k, rng)):
+                    where = {**at, "k": k, "condition": condition}
+                    found[name].append((abs(value - lost) / scale, where))
+    for name, each in found.items():
+        yield Identity(each, 1e-8, name=name, strength=PROVED)
 
 
 # Example 3.
@@ -375,10 +323,7 @@ def example3(budget, rng, *, swapped=False, enough=ENOUGH):
     for factors, share in product(FACTORS, SHARES):
         k = factors + 1
         pair = held_out("factors around common scores", factors, k, share, seeds[: budget(4, 30)])
-        ratio = float(np.median(pair[0] / pair[1]))
-        rows.append({"series": f"rank {k}", "x": oversampling(share, k), "y": ratio})
-    table, ylabel = pd.DataFrame(rows), "held-out error over items' means'"
-    xlabel = "ratings over degrees of freedom"
-    yield Curve(table.assign(panel="", predicted=1.0, xlabel=xlabel, ylabel=ylabel))
-    worse = max(table["x"][table["y"] >= 1.0], default=0.0)
-    yield Fact("ratings per degree of freedom up to which low rank is not better", worse)
+        rows.append((f"rank {k}", oversampling(share, k), float(np.median(pair[0] / pair[1]))))
+    series, x, y = zip(*rows, strict=True)
+    labels = {"xlabel": "ratings over degrees of freedom", "ylabel": "error over items' means'"}
+    yield curve(panel="", series=series, x=x, y=y, predicted=1.0, **labels)

@@ -3,13 +3,15 @@
 import numpy as np
 
 import linrep as lr
-from linrep.claims import Cases, statement
+from linrep.claims import statement
 from linrep.claims.evidence import PROVED
+from linrep.claims.laws import at_most, measured
 from linrep.papers.pflmf.model import CHANCES, SIZES, SMOOTH, STEPS, drawn
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
 
-CONVEX = ("identity", "own", "logistic")
+QUADRATIC = ("identity", "own")
+CONVEX = (*QUADRATIC, "logistic")
 
 
 def walk(problem, U, V, p, K, eta_L):
@@ -53,42 +55,32 @@ def local_steps(budget, rng, *, distance=1.0, growth=1.0):
 
     `distance` is the factor at that from one step, `growth` that at q/K.
     """
-    count = budget(150, 3000)
+    settings = list(at_random(rng, budget(150, 3000)))
+    settings += [("concave", on_half_square(-1.0, K)) for K in (2, 20)]
+    settings += [("identity", on_half_square(1.0, 20))]
 
-    def from_one_step(kind, problem, U, V, p, K, size):
-        """Return both sides, L over the first gradient."""
-        path, step, L = walk(problem, U, V, p, K, size)
-        gradient, q = problem.factor_gradients(U, V).in_V, p * size
-        apart = path[-1] - (V - K * step * gradient)
-        bound = distance * float((1.0 + q / K) ** K - 1.0 - q) * (1.0 + 1e-9) + 1e-13
-        found = float(L * np.linalg.norm(apart) / np.linalg.norm(gradient))
-        return found, bound, {"kind": kind, "p": p, "K": K, "eta L": size}
+    def found():
+        for kind, (problem, U, V, p, K, size) in settings:
+            path, step, L = walk(problem, U, V, p, K, size)
+            gradients = [problem.factor_gradients(U, each).in_V for each in path[:-1]]
+            norms, q = np.linalg.norm(gradients, axis=(1, 2)), p * size
+            at = {"kind": kind, "p": p, "K": K, "eta L": size}
+            # L times the distance from one step, over the first gradient.
+            apart = L * np.linalg.norm(path[-1] - (V - K * step * gradients[0])) / norms[0]
+            bound = distance * ((1.0 + q / K) ** K - 1.0 - q)
+            yield "distance from one step", at_most(apart, bound * (1.0 + 1e-9) + 1e-13), at
 
-    cases = [from_one_step(kind, *setting) for kind, setting in at_random(rng, count)]
-    cases += [from_one_step("-v^2/2", *on_half_square(-1.0, K)) for K in (2, 20)]
-    quantity, name = "L distance over |grad V_0|", "distance from one step"
-    yield Cases(cases, quantity=quantity, name=name, strength=PROVED)
+            ratios, k = norms / norms[0], np.arange(K)
+            most, least = (1.0 + growth * q / K) ** k, (1.0 - growth * q / K) ** k
+            up, down = np.argmax(ratios - most), np.argmin(ratios - (2.0 - most))
+            yield "|grad V_k| <= (1 + q/K)^k |grad V_0|", at_most(ratios[up], most[up]), at
+            below = at_most(2.0 - most[down], ratios[down])
+            yield "|grad V_k| >= (2 - (1 + q/K)^k) |grad V_0|", below, at
+            if kind in CONVEX:
+                yield "convex: not larger", at_most(ratios.max(), 1.0), at
+            if kind in QUADRATIC:
+                low = np.argmin(ratios - least)
+                yield "quadratic: >= (1 - q/K)^k times", at_most(least[low], ratios[low]), at
 
-    above, below, convex = [], [], []
-    settings = [*at_random(rng, count)]
-    settings += [("identity", on_half_square(1.0, 20)), ("concave", on_half_square(-1.0, 20))]
-    for kind, (problem, U, V, p, K, size) in settings:
-        at, share = {"kind": kind, "p": p, "K": K, "eta L": size}, growth * p * size / K
-        path, _, _ = walk(problem, U, V, p, K, size)
-        norms = [np.linalg.norm(problem.factor_gradients(U, each).in_V) for each in path[:-1]]
-        ratios, k = np.array(norms) / norms[0], np.arange(K)
-        most, least = (1.0 + share) ** k, (1.0 - share) ** k
-        up, down = int(np.argmax(ratios - most)), int(np.argmin(ratios - (2.0 - most)))
-        above.append((float(ratios[up]), float(most[up]) + 1e-12, at))
-        below.append((float(2.0 - most[down]), float(ratios[down]) + 1e-12, at))
-        if kind in CONVEX:
-            convex.append((float(ratios.max()), 1.0 + 1e-12, at))
-            if kind != "logistic":
-                low = int(np.argmin(ratios - least))
-                convex.append((float(least[low]), float(ratios[low]) + 1e-12, at))
-    for name, found in (
-        ("|grad V_k| <= (1 + q/K)^k |grad V_0|", above),
-        ("|grad V_k| >= (2 - (1 + q/K)^k) |grad V_0|", below),
-        ("convex: not larger; quadratic: >= (1 - q/K)^k times", convex),
-    ):
-        yield Cases(found, quantity="growth of gradients", name=name, strength=PROVED)
+    quantity = "distance or growth of gradients"
+    yield from measured(found(), strength=PROVED, quantity=quantity).values()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
@@ -251,8 +251,11 @@ def grid(of: Callable[..., Case], steps=STEPS, sizes=SIZES, chances=CHANCES, **o
     return [of(*setting, **options) for setting in product(chances, steps, sizes)]
 
 
-def rounds(budget, rng, noise=1.0) -> dict[str, list[Case]]:
-    """Return rounds: |u v_i|^2/2 with small v over p, K and eta L, and random ones, all twice."""
+def rounds(budget, rng) -> list[Case]:
+    """Return |u v_i|^2/2 with small v over p, K and eta L, of one client and of three with noise.
+
+    Beside them are random rounds, with exact gradients and with noise.
+    """
     over: dict[str, Any] = {}
     if budget.name == "quick":
         over = {
@@ -261,12 +264,12 @@ def rounds(budget, rng, noise=1.0) -> dict[str, list[Case]]:
             "sizes": (0.01, 0.1, 0.499),
         }
     count = budget(60, 1000, 10_000)
-    return {
-        "|v|^2/2": grid(flat, **over),
-        "|v|^2/2, three clients, noise": grid(flat, **over, n=3, noise=noise),
-        "random rounds, exact gradients": list(at_random(rng, count)),
-        "random rounds, noise": list(at_random(rng, count, QUADRATIC, noisy=True)),
-    }
+    return [
+        *grid(flat, **over),
+        *grid(flat, **over, n=3, noise=1.0),
+        *at_random(rng, count),
+        *at_random(rng, count, QUADRATIC, noisy=True),
+    ]
 
 
 def read(reader: Reader, shape) -> Case | None:
@@ -321,21 +324,11 @@ def searched(
 
 
 def everywhere(
-    lists: Mapping[str, list[Case]], sides: Sides, budget, rng, prefix="", noisy=True, strength=""
+    cases: Iterable[Case], sides: Sides, budget, rng, prefix="", noisy=True, strength=""
 ) -> Iterator[Cases | Search]:
     """Yield left <= right on all these rounds, and in a search."""
-    for name, cases in lists.items():
-        yield tried(cases, sides, prefix + name, strength)
+    yield tried(cases, sides, f"{prefix}rounds", strength)
     yield searched(sides, budget, rng, f"{prefix}search", noisy, strength)
-
-
-def counted(case: Case, masked: bool) -> theory.Round:
-    """Return the round, with E||D grad||^2/p for E||grad||^2 at the local steps if `masked`."""
-    if not masked:
-        return case.round
-    return case.round._replace(
-        delta_V=float(case.round.masked_V.mean()) / case.setting.participation
-    )
 
 
 # The same in rational numbers: the factors are scalars u and v_i. Expectations are those of first

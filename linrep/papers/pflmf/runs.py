@@ -40,17 +40,12 @@ class Instance(NamedTuple):
         return self.problem.value(self.V @ self.U.T) - self.infimum
 
 
-def reference(rng, scale=5e-4, radii=(0.3, 0.1), n=40, d=3, k=3, own=False) -> Instance:
-    """Return quadratic functions, centres scale N(0, 1), from U = I and V = 0; own H_i or I.
+def reference(rng, scale=5e-4, radii=(0.3, 0.1), n=40, d=3, k=3) -> Instance:
+    """Return functions |x - a_i|^2/2, centres scale N(0, 1), from U = I and V = 0.
 
     With a scale of .05 runs leave the ball of these radii, so that an L from there says nothing.
     """
-    A = scale * rng.standard_normal((n, d))
-    H = None
-    if own:
-        frames = np.linalg.qr(rng.standard_normal((n, d, d)))[0]
-        H = np.einsum("nab,b,ncb->nac", frames, np.linspace(0.5, 1.0, d), frames)
-    problem = lr.QuadraticObjectives(A, H)
+    problem = lr.QuadraticObjectives(scale * rng.standard_normal((n, d)))
     best = problem.best(k)
     assert best is not None
     return Instance(problem, np.eye(d, k), np.zeros((n, k)), radii, best.value)
@@ -71,24 +66,13 @@ class Averages(NamedTuple):
     inside: np.ndarray
 
 
-def averages(
-    instance: Instance,
-    rng,
-    *,
-    p,
-    K=1,
-    T: Sequence[int],
-    eta_L=0.25,
-    noise=0.0,
-    aggregate="full",
-    K_power=1.0,
-) -> Averages:
-    """Run to the last T; eta_v is p eta / K^K_power."""
-    eta = eta_L / instance.smoothness
+def averages(instance: Instance, rng, *, p, T: Sequence[int], eta_L=0.25, noise=0.0, K=1):
+    """Return averages of a run to the last T, at eta_v = p eta/K."""
     trace = lr.pflmf(
-        instance.problem, k=instance.U.shape[1], step_size=eta, head_step_size=p * eta / K**K_power,
-        participation=p, local_steps=K, aggregate=aggregate, gradient_noise=noise,
-        start=(instance.U, instance.V), rounds=max(T), record=list(T), rng=rng,
+        instance.problem, k=instance.U.shape[1], step_size=eta_L / instance.smoothness,
+        head_step_size="theorem", participation=p, local_steps=K, aggregate="full",
+        gradient_noise=noise, start=(instance.U, instance.V), rounds=max(T), record=list(T),
+        rng=rng,
     )  # fmt: skip
     if trace.stop_reason == "diverged":
         nothing = np.full(len(T), np.nan)
@@ -132,9 +116,9 @@ class Cells:
     def __init__(self):
         self.rows: list[tuple] = []
 
-    def add(self, instance, bound, rng, *, p, T, eta_L=0.25, noise=0.0, K=1, **options):
+    def add(self, instance, bound, rng, *, p, T, eta_L=0.25, noise=0.0, K=1):
         """Add a run, at each T."""
-        found = averages(instance, rng, p=p, T=T, eta_L=eta_L, noise=noise, K=K, **options)
+        found = averages(instance, rng, p=p, T=T, eta_L=eta_L, noise=noise, K=K)
         L = instance.smoothness
         right = bound.right(instance.gap, L, eta_L / L, np.array(T, dtype=float), noise)
         left = bound.left(found.in_U, found.in_V, p)
@@ -217,18 +201,19 @@ def by_hand(bound: Bound, noisy: bool = False, strength: str = "") -> Cases:
     They hold whether U moves with all clients or with the participants: there is one client. With
     noise the step size is that of Corollary 2.
     """
-    start, noise, runs = rational(bound.start), rational(bound.noise), []
-    if noisy:
-        p, T, sigma = theorem1_noise.P, theorem1_noise.T, theorem1_noise.SIGMA
-        least, gap, L, eta = theorem1_noise.terms()
+    start, noise, cases = rational(bound.start), rational(bound.noise), []
+    for p, T in (
+        [(theorem1_noise.P, theorem1_noise.T)]
+        if noisy
+        else [(Fraction(1, 10), 200), (Fraction(1, 4), 30)]
+    ):
+        if noisy:
+            least, gap, L, eta = theorem1_noise.terms()
+            sigma = theorem1_noise.SIGMA
+        else:
+            L, eta, sigma = Fraction(1), Fraction(1, 4), Fraction(0)
+            least, gap, _ = theorem1.terms(p, T, eta)
         right = (start * gap / (eta * T) + noise * eta * L * sigma**2) / (1 - 2 * eta * L)
-        runs.append((p, T, least, gap, L, eta, sigma, right))
-    for p, T in () if noisy else ((Fraction(1, 10), 200), (Fraction(1, 4), 30)):
-        eta = Fraction(1, 4)
-        least, gap, factor = theorem1.terms(p, T, eta)
-        runs.append((p, T, least, gap, Fraction(1), eta, Fraction(0), start * gap * factor))
-    cases = []
-    for p, T, least, gap, L, eta, sigma, right in runs:
         at = {"F": "(uv)^2/2", "u": 1, "v^2": str(2 * gap), "K": 1, "p": str(p), "eta": str(eta)}
         at |= {"L": str(L), "T": T, "sigma^2": str(sigma**2)}
         cases.append((power(p, bound.p_power) * least / right, Fraction(1), at))

@@ -19,27 +19,17 @@ from linrep.papers.pflmf.model import Case
 
 
 class Terms(NamedTuple):
-    """What an inequality of a round is about; numbers or arrays.
-
-    Attributes
-    ----------
-    eta, x, p, K
-        The step size, eta L, participation and local steps.
-    delta_U, delta_V
-        Expected squared gradients.
-    value, after, variance
-        F(U, V), E F(U+, V+), and sigma^2.
-    """
+    """What an inequality of a round is about; numbers or arrays."""
 
     eta: Any
-    x: Any
+    x: Any  # eta L
     p: Any
     K: int
-    delta_U: Any
+    delta_U: Any  # expected squared gradients
     delta_V: Any
-    value: Any
-    after: Any
-    variance: Any
+    value: Any  # F(U, V)
+    after: Any  # E F(U+, V+)
+    variance: Any  # sigma^2
 
 
 def of_case(case: Case) -> Terms:

@@ -89,9 +89,6 @@ def test_pairs_of_clients_are_averaged_over_all_that_may_take_part(p, K, T):
     [
         ("pflmf.theorem1.corrected", {"start": 0.9}),
         ("pflmf.theorem1.corrected", {"noise": 0.5}),
-        ("pflmf.theorem1.noise", {"p_power": 2.0, "start": 0.9}),
-        ("pflmf.theorem1.noise", {"p_power": 2.0, "noise": 0.5}),
-        ("pflmf.theorem1.noise", {"p_power": 2.0, "T_power": 0.7}),
         ("pflmf.corollary2.constants", {"start": 0.9}),
         ("pflmf.corollary2.constants", {"noise": 0.01}),
         ("pflmf.corollary2.sharp", {"noise": 0.9}),

@@ -8,12 +8,10 @@ of the d items: w changes its sign, and one row of U becomes 1/K of what it was.
 from fractions import Fraction
 
 
-def sides(
-    d: int = 16, root: Fraction = Fraction(2, 3), local: int = 1
-) -> tuple[Fraction, Fraction]:
+def sides(d: int = 16, root: Fraction = Fraction(2, 3)) -> tuple[Fraction, Fraction]:
     """Return a lower bound of |V|/|U| at the end, and c^2/(1 - sqrt(s)), s = 2 c_z c c_0.
 
-    1/K is 1 - 2 root^2. At the server, where it starts, if not `local`.
+    1/K is 1 - 2 root^2.
     """
     c, eta, c_0 = 2, 2 * d, Fraction(1, 8 * d)
     u = Fraction(1, {16: 4, 64: 8, 256: 16}[d])  # the rows of U*
@@ -21,7 +19,7 @@ def sides(
     level = d * (u * w) ** 2 / 4  # L at the server: client 1 has no loss
     mu, U = min(Fraction(d), 1 / (1 - 2 * root**2) ** 2), [u] * d
     assert level <= c_0
-    for item in (None, *range(d * local)):
+    for item in (None, *range(d)):
         if item is not None:
             before, x = U[item], U[item] * w
             U[item] -= eta * x * w
