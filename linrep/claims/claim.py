@@ -294,9 +294,15 @@ class Claim:
 
     @property
     def values(self) -> dict[str, Any]:
-        """The constants of this version of the statement."""
+        """The constants of this version of the statement.
+
+        Of a check that takes ``printed`` this alone where it is true: a counterexample decides what
+        is printed, and the other constants are those of the corrected version.
+        """
         parameters = list(inspect.signature(self.check).parameters.values())[2:]
-        return {each.name: self.constants.get(each.name, each.default) for each in parameters}
+        found = {each.name: self.constants.get(each.name, each.default) for each in parameters}
+        alone = found.get("printed") is True and not self.stronger
+        return {"printed": True} if alone else found
 
     def value_of(self, name: str) -> Any:
         """Return the value of a constant in this version of the statement.

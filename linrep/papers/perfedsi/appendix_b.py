@@ -6,7 +6,7 @@ import numpy as np
 
 from linrep.algorithms import biases as methods
 from linrep.claims import Cases, Fact, Identity, Together, statement
-from linrep.claims.deviations import identities, relative
+from linrep.claims.measurements import identities, relative
 from linrep.papers.perfedsi.counterexamples.appendixb import sides
 from linrep.papers.perfedsi.model import EXPLAINED, NORMAL_NOISE
 from linrep.problems import BiasedRegression, ClientData

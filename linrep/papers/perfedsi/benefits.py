@@ -6,7 +6,7 @@ from itertools import product
 from math import isqrt
 
 from linrep.claims import Cases, Fact, Readings, statement
-from linrep.claims.evidence import ENUMERATED, PROVED
+from linrep.claims.evidence import ENUMERATED
 from linrep.claims.laws import Open, Region, at_most, lines, measured
 from linrep.papers.perfedsi.counterexamples.benefit import sides
 from linrep.papers.perfedsi.counterexamples.lower_bound import sides as sides_of_totals
@@ -142,14 +142,16 @@ def lower_bound(budget, rng, *, k_power=1.5, printed=True):
             rounds * setting["tau"] * setting["C"] / (setting["k"] * 128),
         )
         return
+    name = "d k^(3/2) r <= (d + M) r whenever d k^(3/2) <= M"
+    if k_power == 1.5:
+        yield replace(counts.measure(), quantity="d k^(3/2) r", name=name)
+        return
     cases = [
         (Fraction(total(d, p, k)), Fraction((d + n) * k), {"d": d, "M": n, "k": p, "r": k})
         for n, d, p, k in product(SIZES, SIZES, SIDES, RANKS)
         if powered(p, k_power) * d <= n and k <= min(d, p)
     ]
-    asked = counts.names if k_power == 1.5 else ()
-    name = "d k^(3/2) r <= (d + M) r whenever d k^(3/2) <= M"
-    yield Cases(cases, quantity="d k^(3/2) r", name=name, strength=PROVED, asked=asked)
+    yield Cases(cases, quantity="d k^(3/2) r", name=name)
 
 
 lower_bound.corrected(

@@ -7,9 +7,8 @@ import numpy as np
 
 from linrep.claims import Cases, Readings, Search, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.instances import Reader
 from linrep.claims.laws import at_most, measured
-from linrep.claims.search import Reader, search_instances
+from linrep.claims.search import Reader
 from linrep.papers.perfedsi import model
 from linrep.papers.perfedsi.counterexamples.definitionc3 import sides
 from linrep.problems import SideInformationCompletion

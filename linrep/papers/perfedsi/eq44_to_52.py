@@ -11,7 +11,7 @@ from numpy.linalg import norm
 from linrep.claims import Cases, Identity, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Region, at_most, lines, measured
-from linrep.claims.measurements import Array
+from linrep.claims.measurements import Array, relative
 from linrep.papers.perfedsi.counterexamples.eq44_50 import sides as sides_of_44
 from linrep.papers.perfedsi.counterexamples.eq47_51 import sides as sides_of_49
 from linrep.papers.perfedsi.counterexamples.eq52 import sides as sides_of_52

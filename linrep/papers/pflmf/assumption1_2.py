@@ -9,11 +9,9 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import Cases, Identity, Readings, Vacuous, statement
-from linrep.claims.deviations import relative
-from linrep.claims.evidence import PROVED
+from linrep.claims.evidence import LOWER, PROVED
 from linrep.claims.laws import at_most, equal, measured
-from linrep.claims.measurements import Array
-from linrep.claims.quantities import LOWER
+from linrep.claims.measurements import Array, relative
 from linrep.papers.pflmf import model
 from linrep.papers.pflmf.counterexamples.assumption2_minibatches import variance as of_one_sample
 from linrep.papers.pflmf.model import drawn, rational

@@ -9,10 +9,9 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import Identity, statement
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import equal, measured
-from linrep.claims.measurements import Array, readings, relative
+from linrep.claims.measurements import Array, relative
 from linrep.papers.pflmf.counterexamples.eq8_9 import moves
 from linrep.papers.pflmf.model import drawn
 from linrep.theory import pflmf as theory
