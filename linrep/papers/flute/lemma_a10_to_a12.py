@@ -210,15 +210,10 @@ def lemma_A11(budget, rng, *, contraction=1 / 8, constant=200.0, rate=1 / 16, li
         after = distance(step(Theta, spectrum, eta), spectrum)
         return (after - before) / x, rest_of(Theta, spectrum) ** 2 / x - contraction * before
 
-    def far(spectrum, eta, Theta):
-        return distance(Theta, spectrum), 3 * spectrum.first
-
     bound = at_rate(lambda s, eta, t: constant / 200 * flute.leading_bound(s, eta, t), rate)
-    for sides, name, shapes in (
-        (slowest, "one step", budget(SHAPES[:3], SHAPES)),
-        (far, "D at most 3 lambda*_1", budget(SHAPES[:1], SHAPES)),
-    ):
-        yield searched_region(sides, budget, rng, name, PLACE, limit, shapes=shapes)
+    yield searched_region(
+        slowest, budget, rng, "one step", PLACE, limit, shapes=budget(SHAPES[:3], SHAPES)
+    )
     yield runs_below(budget, rng, distance, bound)
     yield replace(arithmetic.measure(constant=constant), name="(32), (33)")
     yield model.noise_bounds(

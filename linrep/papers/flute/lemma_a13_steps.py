@@ -3,11 +3,10 @@
 from fractions import Fraction as Q
 
 import numpy as np
+from numpy.linalg import norm
 
 from linrep.claims.evidence import FAILS, PROVED
-from linrep.claims.laws import Region, at_most, law, measured
-from linrep.problems import LowRankRegression
-from linrep.theory import flute_lift
+from linrep.claims.laws import Arrays, Region, at_most, law
 
 
 @law(
@@ -41,41 +40,31 @@ def steps(ell, k, d, M, larger, log9, log2, *, side=2, scale=1):
     }
 
 
-def norms(budget, rng):
-    """Yield the bounds on norms, over Theta with |Theta|^2 <= 2, lambda*_1 being 1."""
-    for _ in range(budget(60, 400, 4000)):
-        d, n = (int(side) for side in rng.integers(1, 7, 2))
-        k = int(rng.integers(1, min(d, n) + 1))
-        values = np.sort(rng.random(min(d, n)))[::-1]
-        truth = LowRankRegression.random(
-            n=n, d=d, singular_values=0.5 * values / values[0], noise=0.0, rng=rng
-        )
-        Z = rng.standard_normal((d + n, k)) * 10.0 ** rng.uniform(-2.0, 0.0, k)
-        Z *= np.sqrt(2.0 * rng.choice([1.0, rng.random()])) / np.linalg.norm(Z, 2)
-        if rng.random() < 0.3:  # models of the wrong sign, as large as the bound allows
-            best = truth.best(k)
-            Z = np.vstack([best.B, -best.W]) * np.sqrt(2.0)
-        B, W = Z[:d], Z[d:]
-        where = {"n": n, "d": d, "k": k, "B": B.tolist(), "W": W.tolist()}
-        error, frame = np.linalg.norm(B @ W.T - truth.Phi, axis=0), np.linalg.norm(B, 2)
-        heads, E, whole = np.linalg.norm(W, axis=1).max(), np.sum(truth.Phi**2), np.sum(error**2)
-        Theta = np.linalg.norm(flute_lift.lift(truth, B, W), 2) ** 2
-        last = "2 lambda*_1 |BW - Phi|_F^2 <= 4 lambda*_1 (k lambda*_1^2 + E)"
-        for place, left, right in (
-            ("|B|^2 <= 2 lambda*_1", frame**2, Theta),
-            ("|W|^2 <= 2 lambda*_1", np.linalg.norm(W, 2) ** 2, Theta),
-            ("sum (c_i c_w)^2 <= 2 lambda*_1 |BW - Phi|_F^2", heads**2 * whole, 2.0 * whole),
-            (last, 2.0 * whole, 4.0 * (k + E)),
-            ("c_i c_w <= 3 sqrt(2) lambda*_1^1.5", heads * error.max(), 3.0 * np.sqrt(2.0)),
-            ("c_i c_B <= 3 sqrt(2) lambda*_1^1.5", frame * error.max(), 3.0 * np.sqrt(2.0)),
-        ):
-            yield place, at_most(float(left), float(right)), where
+def norms(Phi, B, W):
+    """Return the bounds on norms, scaled to lambda*_1 = 1 and sigma_1(Theta)^2 = 2."""
+    whole = norm(np.vstack([B, W]), 2)
+    if not (Phi.any() and whole):
+        return None
+    Phi, B, W = Phi / (2.0 * norm(Phi, 2)), *(np.sqrt(2.0) / whole * A for A in (B, W))
+    error, heads = norm(B @ W.T - Phi, axis=0), norm(W, axis=1).max()
+    size, most = norm(error) ** 2, 3.0 * np.sqrt(2.0)
+    return {
+        "|B|^2 <= 2 lambda*_1": at_most(norm(B, 2) ** 2, 2.0),
+        "|W|^2 <= 2 lambda*_1": at_most(norm(W, 2) ** 2, 2.0),
+        "sum (c_i c_w)^2 <= 2 lambda*_1 |BW - Phi|_F^2": at_most(heads**2 * size, 2.0 * size),
+        "2 lambda*_1 |BW - Phi|_F^2 <= 4 lambda*_1 (k lambda*_1^2 + E)": at_most(
+            2.0 * size, 4.0 * (B.shape[1] + norm(Phi) ** 2)
+        ),
+        "c_i c_w <= 3 sqrt(2) lambda*_1^1.5": at_most(heads * error.max(), most),
+        "c_i c_B <= 3 sqrt(2) lambda*_1^1.5": at_most(norm(B, 2) * error.max(), most),
+    }
 
 
 @steps.also
 def bounds_on_norms(budget, rng, **constants):
-    """Measure them at random points."""
-    yield from measured(norms(budget, rng), strength=PROVED).values()
+    """Measure them at random arrays."""
+    arrays = Arrays(Phi="dn", B="dk", W="nk")
+    yield from arrays.measure(norms, budget, rng, strength=PROVED).values()
 
 
 steps.corrected(
