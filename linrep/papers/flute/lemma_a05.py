@@ -115,11 +115,14 @@ def lemmaA5(budget, rng, *, first_power=0.0, proof=False):
     family = entering.boundary_family(budget(SCALES[::3], SCALES), shares, first_power=first_power)
     name = "k = 1, boundary of Claim A.3, s = 1 ... 1e6"
     yield timed(family, name, noise=proof * (1.0 / 288.0))
-    small = 1e-3, 1e-2  # sigma_k(Theta_k) and sigma_1(Theta_res) in units of the root of lambda*_1
+
+    def asked(spectrum):
+        root = np.sqrt(spectrum.first)
+        return samples_needed(spectrum, 1e-3 * root, 1e-2 * root, 0.05, proof)
+
     yield noise_bounds(
-        lambda s: samples_needed(s, *(np.sqrt(s.first) * size for size in small), 0.05, proof),
-        lambda s, eta: eta * s.gap * np.sqrt(s.first) * small[0] / 288.0,
-        "lemma_A5", "N gives the bound on R", noises=NOISES[:2],
+        asked, lambda s, eta: eta * s.gap * 1e-3 * np.sqrt(s.first) / 288.0, "lemma_A5",
+        "N gives the bound on R", noises=NOISES[:2],
     )  # fmt: skip
 
 

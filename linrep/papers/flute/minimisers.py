@@ -38,7 +38,7 @@ def same_minimisers(B, W, G, *, ratio=2.0):
     in_W = G.T @ B + 4 * W @ Q - 2 * ratio * W @ P
     apart = B.T @ in_B - in_W.T @ W - 4 * (P @ P - Q @ Q)
     terms = 2 * norm(B.T) * norm(G) * norm(W) + 4 * (norm(B) + norm(W)) ** 4
-    penalty, size = (regularizer(*even, gamma1, 1.0) for gamma1 in (ratio, 0.0))
+    penalty, size = (regularizer(even[0], even[1], gamma1, 1.0) for gamma1 in (ratio, 0.0))
     return {
         "balanced factors: the same models": equal(even[0] @ even[1].T, B @ W.T),
         "balanced factors: no penalty": equal(size + penalty, size),
@@ -65,8 +65,9 @@ def heads_sent(budget, rng, *, other="FedRep", share=1.0 - 1e-6):
         truth = LowRankRegression.random(n=n, d=d, singular_values=values, noise=0.1, rng=rng)
         data = truth.draw(20 * d, rng=rng)
         start = gaussian_start(n, d, k, 0.1, rng)
-        run = {"step_size": 0.05, "rounds": 100_000, "record": 100_000, "tolerance": 1e-11}
-        ours = flute(data, k=k, start=start, **run).state
+        ours = flute(
+            data, k=k, start=start, step_size=0.05, rounds=100_000, record=100_000, tolerance=1e-11
+        ).state
         known = replace(data, truth=truth.representation(k))
         frame = fedrep(known, k=k, start=orthonormalize(start[0]), rounds=10_000).state["B"]
         one = np.linalg.lstsq(data.X, data.y)[0]

@@ -59,9 +59,10 @@ def jacobian(Theta, eigenvalues, eta):
 )
 def local_rate(budget, rng, *, share=0.5):
     """Compare spectra of the derivative at all fixed points."""
-    found = {"spectrum at the optimum": [], "spectra at other fixed points": []}
-    names = ("even", "gap", "flat", "third 1")
-    for setting, spectrum in spectra((1, 2, 3)[: budget(2, 3)], names=names):
+    names = "spectrum at the optimum", "spectra at other fixed points"
+    found: dict[str, list] = {name: [] for name in names}
+    several = ("even", "gap", "flat", "third 1")
+    for setting, spectrum in spectra((1, 2, 3)[: budget(2, 3)], names=several):
         k, eigenvalues = spectrum.k, spectrum.eigenvalues
         eta = rng.uniform(0.02, 1.0) / (6.0 * eigenvalues[0])
         rows = range(int(np.sum(eigenvalues > 0.0)))
@@ -71,7 +72,6 @@ def local_rate(budget, rng, *, share=0.5):
             expected = predicted(eigenvalues, chosen, k, eta, share)
             # Modes differ from 1 by multiples of eta lambda*_1.
             error = np.abs(modes - expected).max() / (eta * eigenvalues[0])
-            best, others = found
-            place = best if chosen == tuple(range(k)) else others
-            found[place].append((error, {**setting, "rows": list(chosen)}))
+            name = names[0] if chosen == tuple(range(k)) else names[1]
+            found[name].append((error, {**setting, "rows": list(chosen)}))
     yield from identities(found, 1e-6)
