@@ -1,16 +1,16 @@
 """Appendix B: the Gram matrices that neural collapse asks of heads."""
 
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 
 import numpy as np
 from scipy.optimize import minimize
 
-from linrep.claims import Cases, Fact, Identity, Readings, statement
+from linrep.claims import Identity, statement
+from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import identities, relative
+from linrep.claims.laws import Grid, equal, law
 from linrep.papers.flute.counterexamples import nc as printed
-from linrep.problems.subspace import random_frame
 
 EXACT = 1e-12
 
@@ -19,12 +19,6 @@ def target(mask, classes, power=0.5):
     """Return (classes - 1)^-power uu' * (I - 11'/classes), u being 1 on a client's classes."""
     m = mask.size
     return np.outer(mask, mask) * (np.eye(m) - 1.0 / classes) / (classes - 1.0) ** power
-
-
-def simplex(m, k, rng):
-    """Return a general simplex frame, (k, m), of Definition B.1: random frame, random length."""
-    frame = np.sqrt(m / (m - 1.0)) * random_frame(k, m, rng) @ (np.eye(m) - 1.0 / m)
-    return 10.0 ** rng.uniform(-2.0, 2.0) * frame
 
 
 def normalized(H):
@@ -48,97 +42,19 @@ def cosine(a, b):
     return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
 
 
-def squared_norms(equation, power):
-    """Return how far the square of the right side's norm is from 1, in exact fractions."""
-    cases = []
-    for m in range(3, 11):
-        for own in range(2, m):
-            square = printed.square(own, m if equation == "(60)" else own, Fraction(power))
-            where = {"m": m, "m'": own, "square of the norm": str(square)}
-            cases.append((abs(square - 1), Fraction(0), where))
-    name = f"{equation}: norm 1 of the right side, exactly"
-    return Cases(cases, name=name, quantity="square of the norm, off 1 by", strength=PROVED)
-
-
-def figure2():
-    """Return how far the angles of Figure 2, opposite and not, are from those of (57) and (60)."""
-    mask, cases = np.array([1.0, 1.0, 0.0]), []
-    for classes, angle in ((2, -1.0), (3, -0.5)):
-        gram = target(mask, classes)
-        cases.append(
-            (abs(gram[0, 1] / np.sqrt(gram[0, 0] * gram[1, 1]) - angle), {"cosine": angle})
-        )
-    return Identity(cases, EXACT, name="Figure 2: cosines -1 and -1/2")
-
-
-@statement(
-    "flute.nc",
-    place="Appendix B, (51)-(53), (57), (60), Figure 2",
-    latex=r"\frac{H_i^\top H_i}{\|H_i^\top H_i\|_F} = \frac1{\sqrt{m' - 1}}u_iu_i^\top\odot"
+@law(
+    "flute.nc", "Appendix B, (51)-(53), (57), (60), Figure 2",
+    r"\frac{H_i^\top H_i}{\|H_i^\top H_i\|_F} = \frac1{\sqrt{m' - 1}}u_iu_i^\top\odot"
     r"\Big(I - \frac{11^\top}{m'}\Big) \text{ locally}, \qquad ="
     r" \frac1{\sqrt{m - 1}}u_iu_i^\top\odot\Big(I - \frac{11^\top}m\Big) \text{ globally}",
-    plain="The clients' normalized Gram matrices of heads equal the printed masked simplexes.",
-    negative_control={"power": 1.0},
-    holds_with={"equations": ("(57)",)},
-)
-def nc(budget, rng, *, power=0.5, equations=("(60)", "(57)")):
-    """Compare Frobenius norms of both sides, and both sides for heads that are a simplex.
-
-    Heads at a stationary point of (54) sum to 0 over all classes.
-    """
-    columns: dict[str, list] = {f"{equation}: columns of a simplex": [] for equation in equations}
-    hot: dict[str, list] = {"1 on all classes of the client": [], "1 on a single class": []}
-    left: dict[str, list] = {"own heads only, as printed": [], "all m, masked afterwards": []}
-    for mask, own in masks(budget, rng):
-        m = mask.size
-        where = {"m": m, "m'": own, "classes": np.flatnonzero(mask).tolist()}
-        whole, part = simplex(m, m + 1, rng), np.zeros((m + 1, m))
-        part[:, mask > 0.0] = simplex(own, m + 1, rng)
-        for equation in equations:
-            classes, H = (m, whole * mask) if equation == "(60)" else (own, part)
-            off = relative(normalized(H), target(mask, classes, power))
-            columns[f"{equation}: columns of a simplex"].append((off, where))
-        one = (np.arange(m) == np.flatnonzero(mask)[0]).astype(float)
-        for reading, u in zip(hot, (mask, one), strict=True):
-            hot[reading].append((abs(np.linalg.norm(target(u, own, power)) - 1.0), where))
-        masked = np.outer(mask, mask) * normalized(whole)
-        for reading, gram in zip(left, (normalized(whole * mask), masked), strict=True):
-            left[reading].append((relative(gram, target(mask, m, power)), where))
-    for equation in equations:
-        yield squared_norms(equation, power)
-    yield from identities(columns, EXACT)
-    yield figure2()
-    phrase = "u_i is an m-dimensional one-hot vector"
-    yield Readings(identities(hot, EXACT), name="'one-hot' u", phrase=phrase)
-    if "(60)" in equations:
-        name, phrase = "left side of (60)", "H_i'H_i/|H_i'H_i|_F"
-        yield Readings(identities(left, EXACT), name=name, phrase=phrase)
-
-
-def softmax_loss(H, F, b, weights, decay):
-    """Return (54) of one client: H (k, m) its heads, F (k, m) the classes' features, b biases.
-
-    `weights` are the shares of its samples of each class; complex entries allowed.
-    """
-    logits = H.T @ F + b[:, None]
-    top = logits.real.max(axis=0)
-    losses = top + np.log(np.sum(np.exp(logits - top), axis=0)) - np.diag(logits)
-    return weights @ losses + decay[0] * weights @ np.sum(F * F, axis=0) + decay[1] * np.sum(H * H)
-
-
-def column_sums(budget, rng):
-    """Yield how far the derivative of (54) along equal changes of all heads is from 2 l_2 H 1."""
-    for _ in range(budget(20, 100)):
-        m, k = int(rng.integers(2, 7)), int(rng.integers(1, 7))
-        H, F, b = rng.standard_normal((k, m)), rng.standard_normal((k, m)), rng.standard_normal(m)
-        own = rng.permutation(m)[: int(rng.integers(1, m + 1))]
-        weights = np.zeros(m)
-        weights[own] = rng.dirichlet(np.ones(own.size))
-        decay = 10.0 ** rng.uniform(-3.0, 0.0, 2)
-        moved = (H + 1e-100j * axis[:, None] for axis in np.eye(k))
-        slope = [softmax_loss(each, F, b, weights, decay).imag / 1e-100 for each in moved]
-        error = np.abs(slope - 2.0 * decay[1] * H.sum(axis=1)).max()
-        yield error / (np.abs(F).max() + np.abs(H).max()), {"m": m, "k": k}
+    over=Grid(m=range(3, 11)), wrong={"power": 1.0}, holds_with={"equations": ("(57)",)},
+)  # fmt: skip
+def nc(m, *, power=0.5, equations=("(60)", "(57)")):
+    """The clients' normalized Gram matrices of heads equal the printed masked simplexes."""
+    # Compared are the squares of both norms.
+    for equation, own in product(equations, range(2, m)):
+        square = printed.square(own, m if equation == "(60)" else own, Fraction(power))
+        yield f"{equation}: norm 1 of the right side", equal(square, Fraction(1)), {"m'": own}
 
 
 def minimum(clients, m, copies, decay, rng, *, every=False):
@@ -193,7 +109,7 @@ def minimum(clients, m, copies, decay, rng, *, every=False):
 
 
 def deviations(clients, m, decay, rng, floor=0.0):
-    """Yield how far each client's heads are from (57) at the minimum of (54), and all heads.
+    """Yield how far each client's heads are from (57) at the minimum of (54).
 
     Heads of norm up to a floor have no angles.
     """
@@ -202,35 +118,23 @@ def deviations(clients, m, decay, rng, floor=0.0):
     for classes, H in zip(clients, heads, strict=True):
         where = {"m": m, "m'": own, "clients": len(clients), "classes": classes, "lambda": decay}
         error = relative(normalized(H[:, classes]), target(np.ones(own), own))
-        yield error if np.linalg.norm(H) > floor else np.inf, where, heads
+        yield error if np.linalg.norm(H) > floor else np.inf, where
 
 
 def minima(budget, rng, threshold):
-    """Yield how far heads at minima of (54) are from (57), and cosines at Figure 2's.
+    """Yield how far heads at minima of (54) are from (57).
 
     Also at 98 % of the largest lambda_1 = lambda_2 that is allowed, beyond which heads are 0.
     """
-    cases, facts = [], []
     for m, own in ((3, 2), (4, 2), (4, 3), (5, 2), (5, 4))[: budget(3, 5)]:
         several = [list(chosen) for chosen in combinations(range(m), own)]
         for clients in ([several[0]], several):
-            found = list(deviations(clients, m, 0.005, rng))
-            cases += [each[:2] for each in found]
-        if m == 3:
-            one, other, _ = found[0][2]
-            for between, pair in (
-                ("a client's heads (-1/2 by (60))", (one[:, 0], one[:, 1])),
-                ("two clients' heads of one class (1 in the text)", (one[:, 0], other[:, 0])),
-            ):
-                facts.append(Fact(f"cosine at Figure 2's minimum, {between}", cosine(*pair)))
+            yield from deviations(clients, m, 0.005, rng)
     for m, own in ((3, 2), (4, 3))[: budget(1, 2)]:
         several = [list(chosen) for chosen in combinations(range(m), own)]
         for clients, ratio in (([several[0]], 1.0), (several, m * (own - 1) / (own * (m - 1)))):
             decay = 0.98 * float(threshold * ratio / (4.0 * own)) ** 0.5
-            cases += [found[:2] for found in deviations(clients, m, decay, rng, 1e-3)]
-    name = "(57) at the minimum, for one and for all sets of classes"
-    yield Identity(cases, 1e-6, name=name, strength=PROVED)
-    yield from facts
+            yield from deviations(clients, m, decay, rng, 1e-3)
 
 
 @statement(
@@ -247,7 +151,7 @@ def minima(budget, rng, threshold):
     corrects="flute.nc",
 )
 def nc_corrected(budget, rng, *, count=2.0, threshold=1.0):
-    """Differentiate (54), minimize it with free features, and take the least NC_i as printed.
+    """Minimize (54) with free features, and take the least NC_i as printed.
 
     It is at least 1 less the norm of the right side, and attained there.
     """
@@ -265,6 +169,5 @@ def nc_corrected(budget, rng, *, count=2.0, threshold=1.0):
     yield Identity(sizes, EXACT, name="norm of the right side of (60)", strength=PROVED)
     name = "least NC_i, attained where H'H is a multiple of it"
     yield Identity(attained, EXACT, name=name, strength=PROVED)
-    name = "(54): its slope along all heads of a client at once"
-    yield Identity(column_sums(budget, rng), EXACT, name=name, strength=PROVED)
-    yield from at_minima
+    name = "(57) at the minimum, for one and for all sets of classes"
+    yield Identity(at_minima, 1e-6, name=name, strength=PROVED)

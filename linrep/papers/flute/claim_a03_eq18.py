@@ -1,63 +1,43 @@
 """Appendix A.2.1: Claim A.3 on the start, and the growth (18) that it is for."""
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 
-from linrep.claims import Cases, Identity, proved, statement
+from linrep.claims import Cases, proved, statement
 from linrep.claims.evidence import PROVED
+from linrep.claims.laws import at_most, measured
 from linrep.papers.flute import entering, model
 from linrep.papers.flute.counterexamples import eq18 as one_step
 from linrep.papers.flute.counterexamples import lemmaa5_display as exact_start
-from linrep.papers.flute.model import POPULATION, SCALES, SEARCH_SHAPES
-from linrep.theory.flute import balance_needed, entry_time, exponent, step_size_limits
+from linrep.papers.flute.model import POPULATION, SEARCH_SHAPES
+from linrep.theory.flute import balance_needed, exponent, step_size_limits
 
 ROUNDING = 1e-9
 
 # What Lemma A.5 takes from Claim A.3.
 
 
-def settings(budget):
-    """Yield (setting, spectrum, eta, sigma_k) for s = 1."""
-    for setting, spectrum in model.spectra(shapes=budget(("d < n",), ("d < n", "d = n", "d > n"))):
-        for place in entering.LIMITS.values():
-            eta = step_size_limits(spectrum)[place]
-            for share in (0.99, 0.1, 1e-3, 1e-8):
-                leading = np.sqrt(0.25 * share * spectrum.gap)
-                where = {**setting, "step_size": eta, "sigma_k": leading}
-                yield where, spectrum, eta, leading
-
-
-def needed(budget, first_power, factor):
-    """Compare what the condition allows, times a factor, with what Lemma A.5 needs, for all s.
+def allowed(budget, first_power, factor):
+    """Yield what the condition allows, times a factor, over what Lemma A.5 needs, in units s.
 
     Units of Phi are such that lambda*_1 is from 2e-6 to 8e6, on both sides of 1.
     """
-    cases: dict[str, list] = {"lambda*_1 > 1": [], "lambda*_1 <= 1": []}
-    for setting, spectrum, eta, leading in settings(budget):
-        for s in 10.0 ** np.arange(-6.0, 7.0):
-            probe = entering.two_sizes(np.sqrt(s) * leading, 1.0, spectrum)
-            other, step_size, _ = model.scaled(spectrum, probe, eta, s)
-            margin = float(entering.balance(probe, other, step_size, first_power))
-            rest = np.exp(0.5 * (margin + np.log(factor)))
-            largest = entering.two_sizes(np.sqrt(s) * leading, rest, spectrum)
-            over = np.exp(-float(balance_needed(largest, other, step_size)))
-            where = {**setting, "s": float(s), "sigma_res": float(rest)}
-            name = "lambda*_1 > 1" if other.first > 1.0 else "lambda*_1 <= 1"
-            cases[name].append((float(over), 1.0 + ROUNDING, where))
-    quantity = "sigma_1^2(Theta_res) allowed over that needed"
-    for name, found in cases.items():
-        title = f"what Lemma A.5 needs, {name}"
-        yield Cases(found, name=title, strength=PROVED, quantity=quantity)
-
-
-def growth_until_entry(budget):
-    """Check (1 + eta lambda_{k+1}/2 + eta Delta/8)^T_R = (Delta/(4 sigma_k^2))^(kappa/2)."""
-    for setting, spectrum, eta, leading in settings(budget):
-        rate = np.log1p(eta * (0.5 * spectrum.next + 0.125 * spectrum.gap))
-        left = float(entry_time(leading, spectrum, eta)) * rate
-        right = 0.5 * exponent(spectrum, eta) * np.log(0.25 * spectrum.gap / leading**2)
-        yield abs(left - right) / max(1.0, abs(right)), setting
+    spectra = model.spectra(shapes=budget(("d < n",), ("d < n", "d = n", "d > n")))
+    for (setting, spectrum), place, share, s in product(
+        spectra, entering.LIMITS.values(), (0.99, 0.1, 1e-3, 1e-8), 10.0 ** np.arange(-6.0, 7.0)
+    ):
+        leading = np.sqrt(s * 0.25 * share * spectrum.gap)
+        probe = entering.two_sizes(leading, 1.0, spectrum)
+        other, eta, _ = model.scaled(spectrum, probe, step_size_limits(spectrum)[place], s)
+        margin = float(entering.balance(probe, other, eta, first_power))
+        rest = np.exp(0.5 * (margin + np.log(factor)))
+        largest = entering.two_sizes(leading, rest, spectrum)
+        over = np.exp(-float(balance_needed(largest, other, eta)))
+        where = {**setting, "s": float(s), "sigma_k": leading, "sigma_res": float(rest)}
+        name = "lambda*_1 > 1" if other.first > 1.0 else "lambda*_1 <= 1"
+        yield f"what Lemma A.5 needs, {name}", at_most(float(over), 1.0 + ROUNDING), where
 
 
 @statement(
@@ -80,7 +60,8 @@ def lemmaA5_display(budget, rng, *, first_power=0.0, factor=1.0):
         spectrum = model.read_spectrum(reader, shape, 1e-4)
         return spectrum, reader.between(1e-6, 1e3, logarithmic=True)
 
-    yield from needed(budget, first_power, factor)
+    found, quantity = allowed(budget, first_power, factor), "allowed over needed"
+    yield from measured(found, strength=PROVED, quantity=quantity).values()
     where = {
         "lambda*": [exact_start.FIRST, str(exact_start.FIRST - exact_start.GAP)], "kappa": "2/3",
         "eta": str(exact_start.STEP / exact_start.FIRST), "sigma_k": str(exact_start.SIGMA),
@@ -92,8 +73,6 @@ def lemmaA5_display(budget, rng, *, first_power=0.0, factor=1.0):
     yield proved(model.searched(
         lambda pair: (exponent(*pair), 1.0), SEARCH_SHAPES, read, budget, rng, name="kappa < 1"
     ))  # fmt: skip
-    name = "growth until T_R"
-    yield Identity(growth_until_entry(budget), ROUNDING, name=name, strength=PROVED)
 
 
 lemmaA5_display.corrected(
@@ -154,21 +133,15 @@ def eq18(budget, rng, *, first_power=0.0, loss=0.25):
         [(*one_step.sides(loss, first_power < 0), one_step.INSTANCE)],
         name="one exact step, k = 1, s = 10^8", quantity="growth claimed, and found",
     )  # fmt: skip
-    boundary = entering.boundary_family(
-        budget(SCALES[::3], SCALES),
-        budget((0.3, 1e-2, 1e-4), (0.9, 0.3, 0.1, 1e-2, 1e-3, 1e-4, 1e-6)), first_power=first_power,
-    )  # fmt: skip
-    random = entering.random_starts(
+    starts = entering.random_starts(
         budget(3, 12), rng, first_power, (1.0, 1e6), shapes=("d < n",),
         names=("gap", "even", "third 0.3"),
     )  # fmt: skip
-    for name, starts in (
-        ("k = 1, boundary of Claim A.3, both limits of eta", boundary),
-        ("random starts, largest alpha of Claim A.3", random),
-    ):
-        found = [(loss_needed(start), {**where, **start.plain()}) for where, start in starts]
-        cases = [(least, loss + ROUNDING, where) for least, where in found if least is not None]
-        yield Cases(cases, name=name, quantity="loss of the rate in eta Delta")
+    found = [(loss_needed(start), {**where, **start.plain()}) for where, start in starts]
+    yield Cases(
+        [(least, loss + ROUNDING, where) for least, where in found if least is not None],
+        name="random starts, largest alpha of Claim A.3", quantity="loss of the rate in eta Delta",
+    )  # fmt: skip
     shapes = budget(SEARCH_SHAPES[2:3], SEARCH_SHAPES[1:6:2])
     read = partial(entering.read_start, first_power=first_power, least_gap=0.2)
     yield model.searched(sides, shapes, read, budget, rng, name="search, any s and k")

@@ -30,18 +30,12 @@ def balance(Theta, spectrum: Spectrum, step_size: float, first_power: float) -> 
     return np.asarray(margin) + first_power * np.log(spectrum.first)
 
 
-def rest_allowed(
-    leading: float, spectrum: Spectrum, step_size: float, first_power: float
-) -> tuple[float, str]:
-    """Return the largest sigma_1(Theta_res) that Claim A.3 allows a sigma_k, and what limits it."""
+def rest_allowed(leading: float, spectrum: Spectrum, step_size: float, first_power: float) -> float:
+    """Return the largest sigma_1(Theta_res) that Claim A.3 allows a sigma_k."""
     probe = two_sizes(leading, 1.0, spectrum)
-    allowed = {
-        "balance": float(np.exp(0.5 * balance(probe, spectrum, step_size, first_power))),
-        "rest": float(np.sqrt(spectrum.last - 0.5 * spectrum.gap)),
-        "whole": float(np.sqrt(max(spectrum.first - leading**2, 0.0))),
-    }
-    limiting = min(allowed, key=lambda name: allowed[name])
-    return allowed[limiting] * (1.0 - 1e-12), limiting
+    balanced = np.exp(0.5 * balance(probe, spectrum, step_size, first_power))
+    square = min(spectrum.last - 0.5 * spectrum.gap, max(spectrum.first - leading**2, 0.0))
+    return float(min(balanced, np.sqrt(square))) * (1.0 - 1e-12)
 
 
 def log_scale(Theta, spectrum: Spectrum, step_size: float, first_power: float = 0.0) -> Array:
@@ -120,7 +114,7 @@ def boundary_family(units, shares, *, first_power: float) -> Iterator[tuple[dict
         spectrum = model.scaled_spectrum(Spectrum(np.array([1.0, ratio]), 2, 2, 1), float(s))
         eta = step_size_limits(spectrum)[place]
         leading = float(np.sqrt(0.25 * part * spectrum.gap))
-        rest, _ = rest_allowed(leading, spectrum, eta, first_power)
+        rest = rest_allowed(leading, spectrum, eta, first_power)
         Theta = np.array([[leading], [rest], [0.0], [0.0]])
         yield {"limit of eta": name}, Start(spectrum, eta, Theta, float(s))
 
@@ -139,7 +133,7 @@ def read_start(
     spectrum = model.scaled_spectrum(spectrum, s)
     eta = step_size_limits(spectrum)["lemma_A5"] * reader.between(0.01, 1.0, logarithmic=True)
     smallest = np.sqrt(0.25 * spectrum.gap * reader.between(1e-6, 1.0 - 1e-9, logarithmic=True))
-    rest, _ = rest_allowed(smallest, spectrum, eta, first_power)
+    rest = rest_allowed(smallest, spectrum, eta, first_power)
     top = np.sqrt(spectrum.first) * (1.0 - 1e-9)
     leading = [reader.between(smallest, top, logarithmic=True) for _ in range(k - 1)]
     lower = [rest * reader.share() for _ in range(k)]

@@ -6,18 +6,13 @@ from functools import partial
 
 import numpy as np
 
-from linrep.algorithms import flute
-from linrep.claims import Cases, Frequency, Identity, proved, statement
+from linrep.claims import proved, statement
 from linrep.claims.laws import Open, Region, Root, at_most, lines
-from linrep.papers.flute import entering, model
-from linrep.papers.flute.counterexamples import eq19_display as printed
-from linrep.papers.flute.model import DRAWN, POPULATION, SEARCH_SHAPES, Spectrum, step, thin
-from linrep.papers.flute.runs import compressed
+from linrep.papers.flute import model
+from linrep.papers.flute.model import DRAWN, POPULATION, SEARCH_SHAPES, step, thin
 from linrep.theory.flute import sizes, step_size_limits
-from linrep.theory.flute_lift import lower
-from linrep.theory.flute_samples import discrepancy_bound, lemma_A13, lemma_A17
+from linrep.theory.flute_samples import lemma_A17
 
-ROUNDING = 1e-9
 #: lambda*_k, Delta and eta <= Delta^2/18, in units of lambda*_1.
 STEP = {
     "last": (Open(0), 1), "gap": lambda last: (Open(0), last),
@@ -95,12 +90,18 @@ def eq19(budget, rng, *, loss=71.0 / 288.0, step=1.0):
         yield proved(model.searched(sides, shapes, read, budget, rng, name=name))
 
 
-@lines("flute.eq19.display.corrected", Region(**STEP))
-def last_line(eta, gap, last, *, middle=Q(1, 8), tail=Q(1, 16), loss=Q(71, 288)):
-    """The last line of the display implies (19)."""
+@lines("flute.eq19.display.corrected", Region(
+    **STEP, weak=lambda gap: (Open(0), gap / 4), leading=(0, 1)
+))  # fmt: skip
+def later_lines(eta, gap, last, weak, leading, *, middle=Q(1, 8), tail=Q(1, 16), loss=Q(71, 288)):
+    """The lines after the first; weak and leading are squares of sigma_k and sigma_1(Theta_k)."""
     base = 1 + eta * last / 2
     line = (1 - eta**2 / 2) * base * (1 - middle * eta * gap) - tail * eta * gap
-    return {"last line implies (19)": at_most(base - loss * eta * gap, line)}
+    return {
+        "factor 1 - eta sigma_k^2/2": at_most(weak / 2, middle * gap),
+        "term of Theta_res": at_most(leading / 16**2, tail**2),
+        "last line implies (19)": at_most(base - loss * eta * gap, line),
+    }
 
 
 @statement(
@@ -114,9 +115,10 @@ def last_line(eta, gap, last, *, middle=Q(1, 8), tail=Q(1, 16), loss=Q(71, 288))
     negative_control={"middle": 0.5},
 )
 def eq19_display(budget, rng, *, middle=0.25, tail=0.125, loss=Q(71, 288)):
-    """Search for violations of each step of the display, with what its hypotheses give.
+    """Compare the lines of the display, and search for violations of what its first one takes.
 
-    The first line is Lemma D.4 of Jiang et al. as it is quoted.
+    That is Lemma D.4 of Jiang et al. as it is quoted, with sigma_1(Lambda_k Theta_k' Theta_k) at
+    most lambda*_1^2.
     """
 
     def first_line(block, dtype):
@@ -133,22 +135,6 @@ def eq19_display(budget, rng, *, middle=0.25, tail=0.125, loss=Q(71, 288)):
         after = sizes(step(point.Theta, point.spectrum, point.step_size)).whole
         return after, math.sqrt(point.spectrum.first)
 
-    def mixed(block):
-        leading = block.spectrum.eigenvalues[: block.spectrum.k, None]
-        return np.linalg.norm(leading * (block.Theta.T @ block.Theta), 2), block.spectrum.first**2
-
-    def factor(block):
-        return 0.5 * thin(block.Theta, block.spectrum) ** 2, middle * block.spectrum.gap
-
-    def rest(block):
-        unit = block.step_size * block.spectrum.gap
-        return rest_term(block), tail * unit * thin(block.Theta, block.spectrum)
-
-    where = {"lambda*_1 = lambda*_k = Delta": 1, "eta": "1/18"}
-    yield Cases(
-        [(*printed.sides(middle=middle, tail=tail, loss=loss), where)],
-        name="last line implies (19), exactly", quantity="(19), and the last line",
-    )  # fmt: skip
     inside = partial(
         model.read_point, limit=model.limit_of("lemma_A5"), smallest=lambda s: 1e-6 * s.gap,
         largest=lambda s: s.first,
@@ -156,13 +142,10 @@ def eq19_display(budget, rng, *, middle=0.25, tail=0.125, loss=Q(71, 288)):
     for name, sides, read in (
         ("sigma_1^2(Theta) <= lambda*_1 is kept", kept, inside),
         ("first line", model.confirmed(first_line), read_block),
-        ("sigma_1(Lambda_k Theta_k' Theta_k) <= lambda*_1^2", mixed, read_block),
-        ("factor 1 - eta sigma_k^2/2", factor, read_block),
-        ("term of Theta_res", rest, read_block),
     ):
         few = SEARCH_SHAPES[:: budget(3, 2)]
         yield model.searched(sides, few, read, budget, rng, name=name)
-    yield last_line.measure(middle=middle, tail=tail, loss=loss)
+    yield later_lines.measure(middle=middle, tail=tail, loss=loss)
 
 
 eq19_display.corrected(
@@ -181,84 +164,6 @@ eq19_display.corrected(
 # Lemma A.17.
 
 
-def largest_noise(budget, rng, share):
-    """Yield cases of the bound with R as large as (47) lets it be, along Theta_res.
-
-    From random Theta of three sizes, and one where only row k + 1 has anything in the rest.
-    """
-    for setting, spectrum in model.spectra(
-        shapes=("d < n",), names=("gap", "flat"), ranks=budget((2,), (1, 2, 3))
-    ):
-        eta, k = step_size_limits(spectrum)["lemma_A17"], spectrum.k
-        rate = np.log1p(eta * (0.5 * spectrum.next + share * spectrum.gap))
-        starts = []
-        for unit in entering.gaussian_lifts(spectrum, budget(1, 8), rng):
-            unit *= math.sqrt(2.0 * spectrum.first) / sizes(unit).whole
-            alone = 1e-6 * unit
-            alone[k + 1 :] = 0.0
-            starts += [1e-6 * unit, 1e-2 * unit, unit, alone]
-        for Theta in starts:
-            start = entering.Start(spectrum, eta, Theta, 1.0)
-            U, values, VT = np.linalg.svd(Theta[k:], full_matrices=False)
-            # The top singular direction itself, and row k + 1 with it, which grows most.
-            along = np.outer(U[:, 0], VT[0])
-            upward = np.zeros_like(along)
-            upward[0] = math.copysign(1.0, U[0, 0]) * VT[0]
-            for direction in (along, upward):
-                R = np.vstack([np.zeros((k, k)), direction])
-                R *= 0.125 * eta * spectrum.gap * values[0]
-                found = entering.course(start, np.geomspace(1, 3000, 40).round(), R)
-                excess = np.log(found.rest / values[0]) - found.t * rate
-                worst = int(np.argmax(excess))
-                where = {**setting, **start.plain(), "R": R.tolist(), "t": int(found.t[worst])}
-                yield float(np.exp(excess[worst])), 1.0 + ROUNDING, where
-
-
-def constant_96():
-    """Yield how far the bound on R at (47), from (38), is from eta Delta sigma_1(Theta_res)/8."""
-    for setting, spectrum in model.spectra(noise=0.3):
-        for rest in (1e-6, 1e-3):
-            for c in (0.01, 1.0):
-                eta, m = (
-                    step_size_limits(spectrum)["lemma_A17"],
-                    lemma_A17(spectrum, rest, constant=c),
-                )
-                bound = math.sqrt(2.0) * discrepancy_bound(spectrum, m, step_size=eta, constant=c)
-                off = abs(bound / (0.125 * eta * spectrum.gap * rest) - 1.0)
-                from_38 = lemma_A13(spectrum, 2.0 * rest, constant=c)
-                yield float(max(off, abs(from_38 / m - 1.0))), setting
-
-
-def other_units():
-    """Yield how far N of (47) for s Phi, s noise and sqrt(s) Theta is from that for s = 1."""
-    for setting, spectrum in model.spectra(shapes=("d < n",), noise=0.3):
-        usual = lemma_A17(spectrum, 1e-3)
-        for s in model.SCALES[1:]:
-            found = lemma_A17(model.scaled_spectrum(spectrum, s), 1e-3 * math.sqrt(s))
-            yield abs(math.log(found / usual)), {**setting, "s": float(s)}
-
-
-def violations(spectrum, alpha, trials, rng, share):
-    """Return how many runs on data violate the bound while the others grow, t delta being 1/4.
-
-    1 - c t delta is neither certain nor void at c = 1.
-    """
-    eta, bad = step_size_limits(spectrum)["lemma_A17"], 0
-    rate = np.log1p(eta * (0.5 * spectrum.next + share * spectrum.gap))
-    truth = entering.diagonal_truth(spectrum)
-    steps = int(2.0 * np.log(1.0 / alpha) / (eta * spectrum.last))
-    for unit in entering.gaussian_lifts(spectrum, trials, rng):
-        rest = float(sizes(alpha * unit).rest)
-        trace = flute(
-            compressed(truth, lemma_A17(spectrum, rest, failure=0.25 / steps), rng),
-            k=spectrum.k, step_size=eta, rounds=steps, start=lower(truth, alpha * unit),
-            record=max(1, steps // 8), spectrum=True,
-        )  # fmt: skip
-        bound = np.log(rest) + trace.recorded * rate
-        bad += bool(np.any(np.log(trace["sigma_res"]) > bound + ROUNDING))
-    return bad
-
-
 @statement(
     "flute.lemmaA17",
     place="Lemma A.17, (47)",
@@ -272,10 +177,9 @@ def violations(spectrum, alpha, trials, rng, share):
     stronger={"share": -1},
 )
 def lemmaA17(budget, rng, *, share=0.125):
-    """Search steps without noise, iterate with the largest noise, and run on data at (47).
+    """Search steps without noise, in which the eighth of Delta is not needed, and bound R by (47).
 
-    Without noise the eighth of Delta is not needed. A step is enough: none leaves
-    sigma_1^2(Theta) <= 2 lambda*_1, which is Lemma A.6's.
+    A step is enough: none leaves sigma_1^2(Theta) <= 2 lambda*_1, which is Lemma A.6's.
     """
 
     def growth(point):
@@ -287,8 +191,6 @@ def lemmaA17(budget, rng, *, share=0.125):
         allowed = 0.5 * point.spectrum.next + min(share, share - 0.125) * point.spectrum.gap
         return (after / before - 1.0) / point.step_size + 2.0, 2.0 + allowed
 
-    values, alpha, trials = [1.0, 0.9, 0.3, 0.1], 1e-3, budget(45, 200)
-    bad = violations(Spectrum(np.array(values), 6, 4, 2, 1.0), alpha, trials, rng, share)
     read = partial(
         model.read_point, limit=model.limit_of("lemma_A17"), smallest=lambda s: 1e-12 * s.gap,
         rest=model.everything,
@@ -296,12 +198,8 @@ def lemmaA17(budget, rng, *, share=0.125):
     some = SEARCH_SHAPES[1 : budget(4, None) : budget(2, 1)]
     name = "R = 0, without the eighth of Delta"
     yield model.searched(growth, some, read, budget, rng, name=name)
-    yield Cases(
-        largest_noise(budget, rng, share),
-        name="largest noise, along Theta_res", quantity="sigma_1(Theta_res) over its bound",
+    yield model.noise_bounds(
+        lambda s: lemma_A17(s, 1e-3 * np.sqrt(s.first)),
+        lambda s, eta: 0.125 * eta * s.gap * 1e-3 * np.sqrt(s.first),
+        "lemma_A17", "(47): 96 gives the eighth of Delta", noises=model.NOISES[:2],
     )  # fmt: skip
-    yield Identity(constant_96(), 1e-12, name="96 from (38)'s 192")
-    quantity = "shift of the logarithm of N"
-    yield Identity(other_units(), 1e-9, name="(47) in every unit of Phi", quantity=quantity)
-    setting = {"singular values": values, "k": 2, "alpha": alpha}
-    yield Frequency(bad, trials, 0.25, name="data, N as (47)", setting=setting)

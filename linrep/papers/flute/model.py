@@ -263,25 +263,18 @@ def extreme_points(spectrum: Spectrum, count: int, rng) -> Array:
     return np.array(points)
 
 
-def corner(spectrum: Spectrum, *, first=None, last=None, rest=0.0) -> Array:
-    """Return Theta with diagonal Theta_k, and column k of it continued in row k + 1.
+def thinnest(spectrum: Spectrum) -> Array:
+    """Return the corner of R with least sigma_k(Theta_k) and most sigma_1(Theta_res).
 
-    `first`, `last` and `rest` are the squares of entry 1, entry k, and that in row k + 1; the other
-    squares are their eigenvalues, where the population map is at rest.
+    Theta_k is diagonal, and column k continued in row k + 1; the squares of the other entries are
+    their eigenvalues, where the population map is at rest.
     """
     k = spectrum.k
-    squares = spectrum.eigenvalues[:k].copy()
-    squares[0] = squares[0] if first is None else first
-    squares[k - 1] = squares[k - 1] if last is None else last
+    squares = np.append(spectrum.eigenvalues[: k - 1], 0.25 * spectrum.gap)
     Theta = np.zeros((2 * spectrum.size, k))
     Theta[np.arange(k), np.arange(k)] = np.sqrt(squares)
-    Theta[k, k - 1] = np.sqrt(rest)
+    Theta[k, k - 1] = np.sqrt(spectrum.last - 0.5 * spectrum.gap)
     return Theta
-
-
-def thinnest(spectrum: Spectrum) -> Array:
-    """Return the corner of R with least sigma_k(Theta_k) and most sigma_1(Theta_res)."""
-    return corner(spectrum, last=0.25 * spectrum.gap, rest=spectrum.last - 0.5 * spectrum.gap)
 
 
 def anything(spectrum: Spectrum) -> float:

@@ -4,15 +4,13 @@ The samples enter through their second moments, drawn by Bartlett's factors, so 
 that the statements ask for can be used, whatever it is.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 
 import linrep as lr
-from linrep.claims import Frequency, Readings, Together
 from linrep.claims.tables import cells
-from linrep.papers.flute.model import Array, limit_of, step
+from linrep.papers.flute.model import Array
 from linrep.problems import LowRankRegression
 from linrep.problems.clients import ClientData
 from linrep.theory.flute import Spectrum, step_size_limits
@@ -128,65 +126,3 @@ def noise(truth: LowRankRegression, Theta: Array, moments: Array, step_size: flo
     seen = np.einsum("...nij,...nj->...ni", moments[..., :d, :d], excess)
     off = excess - seen + truth.noise * moments[..., :d, d]
     return step_size * L @ np.concatenate([np.swapaxes(off, -1, -2) @ W, off @ B], axis=-2)
-
-
-def followed(
-    spectrum: Spectrum, Theta: Array, m: float, step_size: float, runs: int, rng, *, steps, fresh
-) -> Iterator[tuple[int, Array]]:
-    """Yield the number of each step and the iterates after it, (runs, ...); set to 0 they stay."""
-    truth = truth_with(spectrum, rng)
-    state = np.broadcast_to(Theta, (runs, *Theta.shape))
-    moments = draw_moments(truth, m, runs, rng)
-    for t in range(1, steps + 1):
-        if fresh and t > 1:
-            moments = draw_moments(truth, m, runs, rng)
-        state = step(state, spectrum, step_size, noise(truth, state, moments, step_size))
-        yield t, state
-
-
-class Trial(NamedTuple):
-    """How often runs leave a region, from a point of its boundary."""
-
-    samples: Callable  # samples(spectrum, failure=, constant=) per client, constant being c_1
-    place: str  # whose largest step size is taken
-    start: Callable  # start(spectrum) -> Theta
-    inside: Callable  # inside(spectrum, state) -> which of many
-
-    def exits(self, cases, budget, rng, name="", *, steps=1, weight=1.0, strength=""):
-        """Count the runs that leave it, which has probability 2 t delta, t being the steps.
-
-        Each case is a setting, a spectrum and c_1. Samples are reused; for more than one step they
-        are also drawn afresh.
-        """
-        cases, runs, parts = list(cases), budget(160, 400, 2000), []
-        kinds = (False, True) if steps > 1 else (False,)
-        for setting, spectrum, constant in cases:
-            m = self.samples(spectrum, failure=FAILURE / steps, constant=constant)
-            m = float(np.floor(max(spectrum.d + 1.0, m)))  # draws by moments need d + 1
-            for fresh in kinds:
-                kept: Any = np.True_
-                eta = limit_of(self.place)(spectrum)
-                for _, state in followed(
-                    spectrum, self.start(spectrum), m, eta, runs, rng, steps=steps, fresh=fresh
-                ):
-                    kept = kept & self.inside(spectrum, state)
-                    state[~kept] = 0.0
-                where = {**setting, "c_1": constant, "N": m, "steps": steps, "fresh": fresh}
-                share = weight / len(cases) / len(kinds)
-                out = int(np.sum(~kept))
-                parts.append(Frequency(
-                    out, runs, 2.0 * FAILURE, setting=where, weight=share, strength=strength
-                ))  # fmt: skip
-        return Together(parts, name=name)
-
-    def exits_by_constant(self, cases, budget, rng, name):
-        """Count them for each constant c_1: one that will do is enough.
-
-        `cases` maps each c_1 to pairs (setting, spectrum).
-        """
-        readings = [
-            self.exits([(*case, constant) for case in given], budget, rng, f"c_1 = {constant:g}",
-                       weight=1.0 / len(cases))
-            for constant, given in cases.items()
-        ]  # fmt: skip
-        return Readings(readings, name=name, phrase="for some constant c_1")

@@ -3,40 +3,31 @@
 from fractions import Fraction as Q
 
 from linrep.claims import Cases, statement
-from linrep.claims.laws import Open, Region, at_most, lines
+from linrep.claims.laws import Open, Region, at_most, law, lines
 from linrep.papers.flute.counterexamples import lemmaa11_second_case as printed
 from linrep.papers.flute.model import GAP
 
 
-@lines("flute.lemmaA10.second_case", Region(
-    x=(Open(0), Q(1, 36)),  # eta Delta
-    a=(-Q(1, 2), Q(1, 2)),
-    reference=(Open(0), 1),  # its square, over 8 lambda*_1^2/Delta
-    kept=(0, 1),  # (1 - x/16)^(t + 1 - t')
-))  # fmt: skip
-def factor(x, a, reference, kept, *, rate=Q(1, 16)):
-    """A step multiplies the ratio by at most (1 - x/16)^2, t + 1 - t' of them the reference."""
+@law(
+    "flute.lemmaA10.second_case", "Lemma A.10, second case",
+    r"\sigma_1^2(\Theta_{res}^{t+1}) \le \tfrac{8\lambda_1^*}\Delta(\sigma_{ref}^{t+1})^2"
+    r"\big(1 - \tfrac{\eta\Delta}{16}\big)^{2(t+1-t')} \le \tfrac{8\lambda_1^{*2}}\Delta"
+    r"\big(1 - \tfrac{\eta\Delta}{16}\big)^{2(t+1)}",
+    over=Region(
+        x=(Open(0), Q(1, 36)),  # eta Delta
+        a=(-Q(1, 2), Q(1, 2)),
+        reference=(Open(0), 1),  # its square, over 8 lambda*_1^2/Delta
+        kept=(0, 1),  # (1 - x/16)^(t + 1 - t')
+    ),
+    whole=False, hypotheses=(GAP,), wrong={"rate": Q(1, 10)}, stronger={"rate": 1},
+)  # fmt: skip
+def lemma_A10(x, a, reference, kept, *, rate=Q(1, 16)):
+    """Once below its reference, the remainder stays below Lemma A.10's bound until step t + 1."""
+    # The ratio of a step, (12 - x)/(12 + x), is more than 1 - x/6, as printed.
     return {
         "(28), (29)": at_most((1 - x / 8 + a) / (1 + x / 8 + a), (1 - rate * x) ** 2),
         "the lemma's bound": at_most(reference * kept**2, reference),
     }
-
-
-@statement(
-    "flute.lemmaA10.second_case",
-    place="Lemma A.10, second case",
-    hypotheses=(GAP,),
-    latex=r"\sigma_1^2(\Theta_{res}^{t+1}) \le \tfrac{8\lambda_1^*}\Delta(\sigma_{ref}^{t+1})^2"
-    r"\big(1 - \tfrac{\eta\Delta}{16}\big)^{2(t+1-t')} \le \tfrac{8\lambda_1^{*2}}\Delta"
-    r"\big(1 - \tfrac{\eta\Delta}{16}\big)^{2(t+1)}",
-    plain="Once the remainder is below its reference, it stays below the bound of Lemma A.10 "
-    "until step t + 1.",
-    negative_control={"rate": Q(1, 10)},
-    stronger={"rate": 1},
-)
-def lemma_A10(budget, rng, *, rate=Q(1, 16)):
-    """Prove the lines; the ratio of a step, (12 - x)/(12 + x), is more than 1 - x/6, as printed."""
-    yield factor.measure(rate=rate)
 
 
 @lines("flute.lemmaA11.second_case.corrected", Region(

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import Cases, Constant, Exponent, Frequency, statement
-from linrep.claims.evidence import UPPER
+from linrep.claims import Cases, Constant, Frequency, statement
+from linrep.claims.quantities import UPPER
 from linrep.claims.tables import table
 from linrep.papers.flute import runs
 from linrep.papers.flute.counterexamples import theorem5_1 as small
@@ -119,18 +119,6 @@ def constants(budget, rng, clients, unit) -> pd.DataFrame:
     return table(runs.towards_extremes(centre, LINES), draw, budget(10, 300, 600))
 
 
-def floor_along(variable, sizes, claimed, noise, budget, rng) -> Exponent:
-    """Return the power of a variable in the error that is kept, d = 10 and k = 3."""
-    samples = []
-    for size in sizes:
-        m, n = int(size) if variable == "N" else 3200, int(size) if variable == "M" else 16
-        values = (4.0, 3.0, 0.2 + (0.5 / size if variable == "1/Delta" else 1.8), 0.2, 0.1)
-        truths = [truth_of(values, n, 10, rng, noise=noise) for _ in range(budget(24, 60))]
-        samples.append([floor(truth, 3, m, rng) for truth in truths])
-    name, of = f"error kept in {variable}, noise {noise:g}", "error (7) kept"
-    return Exponent(sizes, samples, along=variable, of=of, name=name, **claimed)
-
-
 _STEP = r"\eta \le \frac{\Delta^2}{228\lambda_1^3},\ "
 _ASKED = (
     r"%s)(\sqrt{k\lambda_1^2 + E} + \sqrt k\sigma)^2}{M\eta^2\Delta^6\varepsilon^2},\ t \ge"
@@ -158,8 +146,7 @@ def theorem_5_1(budget, rng, *, clients=1.0, unit=False):
     The sentence has "for any epsilon > 0 ... there exists positive constants c and c'"; taken to be
     free of epsilon, N, M, d, k, Phi and sigma, else it would say nothing. It fails for all of them.
     In several units of Phi (unit: alpha in them, no log log(1/epsilon), which has none, and
-    epsilon up to lambda_1/sqrt(M)); clients is the power of M. 1/Delta, in which N and so the
-    square of the error may go like the tenth power, is along one line.
+    epsilon up to lambda_1/sqrt(M)); clients is the power of M.
     """
     if not unit:
         yield Cases(
@@ -179,13 +166,6 @@ def theorem_5_1(budget, rng, *, clients=1.0, unit=False):
         constants(budget, rng, clients, unit), VARIABLES, by=("noise",), quantile=1.0 - FAILURE,
         name="samples", label=r"N over the bound at c = 1",
     )  # fmt: skip
-    for variable, sizes, claimed in (
-        ("N", (200, 400, 800, 1600, 3200), {"equals": -0.5}),
-        ("M", (10, 20, 40, 80, 160), {"at_most": 0.0}),
-        ("1/Delta", (0.25, 0.5, 1.0, 2.0, 4.0), {"at_most": 5.0}),
-    ):
-        for noise in (0.0, 1.0):
-            yield floor_along(variable, sizes, claimed, noise, budget, rng)
 
 
 theorem_5_1.corrected(

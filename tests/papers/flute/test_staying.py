@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from linrep.papers.flute import lemma_a16, model, runs
+from linrep.papers.flute import model, runs
 from linrep.theory import flute_lift
 from linrep.theory.flute import Spectrum, region
 
@@ -77,19 +77,3 @@ def test_a_step_commutes_with_the_scale_covariance():
     np.testing.assert_allclose(model.step(other.Theta, other.spectrum, other.step_size), expected)
     orbit = flute_lift.iterate(Theta, spectrum.eigenvalues, 0.1, [1]).Theta[0]
     np.testing.assert_allclose(orbit, model.step(Theta, spectrum, 0.1), rtol=1e-12)
-
-
-def test_pairs_are_steps_of_the_map():
-    rng = np.random.default_rng(0)
-    found = lemma_a16.pairs(rng.random((8, 20)), 0.5, 1.0)
-    for i in range(20):
-        one = {name: float(values[i]) for name, values in found.items()}
-        leading, rest = lemma_a16.matrices(one)
-        values = np.array([1.0, one["second"]])
-        moment = leading.T @ leading + rest.T @ rest
-        after = leading + one["eta"] / 2 * (values[:, None] * leading - leading @ moment)
-        least = min(one["a"], one["e"])
-        size = np.linalg.norm(rest, 2) ** 2
-        kept = (1.0 + one["eta"] * (one["second"] - size - least)) * least
-        loss = kept - np.linalg.svd(after, compute_uv=False)[-1] ** 2
-        assert loss / (one["eta"] * one["gap"] * least) == pytest.approx(one["loss"], abs=1e-6)

@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 
-def sides(square=1) -> tuple[Fraction, Fraction]:
-    """Return the squares of sigma_1((eta/2) Lambda_k Theta_k), and of 1/32 times a root."""
-    eta = Fraction(1, 16)
-    return (eta / 2) ** 2 * 2, Fraction(square) / 32**2
+def sides() -> tuple[Fraction, Fraction]:
+    """Return the squares of sigma_1((eta/2) Lambda_k Theta_k), and of 1/32."""
+    return (Fraction(1, 16) / 2) ** 2 * 2, Fraction(1, 32) ** 2
