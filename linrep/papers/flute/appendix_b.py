@@ -7,9 +7,9 @@ import numpy as np
 from scipy.optimize import minimize
 
 from linrep.claims import Identity, statement
-from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Grid, equal, law
+from linrep.claims.measurements import relative
 from linrep.papers.flute.counterexamples import nc as printed
 
 EXACT = 1e-12

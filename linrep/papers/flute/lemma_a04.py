@@ -6,8 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from linrep.claims import Cases, Fact, Frequency, Together, statement
-from linrep.claims.evidence import FAILS
-from linrep.claims.quantities import UPPER
+from linrep.claims.evidence import FAILS, UPPER
 from linrep.papers.flute import entering
 from linrep.papers.flute.counterexamples import lemmaa4_proof, lemmaa4_range, lemmaa4_scale
 from linrep.papers.flute.model import GAP, Spectrum, spectra

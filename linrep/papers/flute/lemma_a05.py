@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from linrep.claims import Cases, statement
-from linrep.claims.evidence import FAILS
-from linrep.claims.quantities import LOWER, VALUE
+from linrep.claims.evidence import FAILS, LOWER, VALUE
 from linrep.papers.flute import entering
 from linrep.papers.flute.counterexamples import tr_and_lemmaa5 as one_step
 from linrep.papers.flute.model import DRAWN, NOISES, POPULATION, SCALES, noise_bounds

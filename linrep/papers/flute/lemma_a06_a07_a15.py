@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from linrep.claims import Cases, Identity, proved, statement
-from linrep.claims.evidence import PROVED
+from linrep.claims.evidence import LOWER, PROVED
 from linrep.claims.laws import Open, Region, Root, at_most, lines
 from linrep.papers.flute import model
 from linrep.papers.flute.counterexamples import lemmaa6 as signs

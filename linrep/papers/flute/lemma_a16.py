@@ -5,9 +5,8 @@ from fractions import Fraction as Q
 import numpy as np
 
 from linrep.claims import Cases, proved, statement
-from linrep.claims.evidence import FAILS
+from linrep.claims.evidence import FAILS, UPPER
 from linrep.claims.laws import Open, Region, Root, at_most, law, lines
-from linrep.claims.quantities import UPPER
 from linrep.papers.flute import model
 from linrep.papers.flute.counterexamples import lemmaa16 as printed
 from linrep.papers.flute.model import GAP, norm_of, rest_of, searched_region, step, thin

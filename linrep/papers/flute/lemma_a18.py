@@ -3,8 +3,8 @@
 import numpy as np
 
 from linrep.claims import Cases, proved, search_instances, statement
-from linrep.claims.deviations import identities
 from linrep.claims.laws import Arrays, at_most, law
+from linrep.claims.measurements import identities
 from linrep.papers.flute.counterexamples import lemmaa18_proof as step
 from linrep.papers.flute.lifted import EXACT, SHAPES, draw_case
 from linrep.problems import LowRankRegression

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 
 from linrep.claims import statement
-from linrep.claims.deviations import identities
+from linrep.claims.measurements import identities
 from linrep.papers.flute.model import POPULATION, spectra
 from linrep.problems.subspace import random_frame
 from linrep.theory.flute_lift import iterate

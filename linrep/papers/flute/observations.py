@@ -9,6 +9,7 @@ from numpy.linalg import norm
 from linrep.claims import Cases, Fact, Identity, statement
 from linrep.claims.evidence import FAILS, PROVED
 from linrep.claims.laws import Arrays, equal, law
+from linrep.claims.measurements import relative
 from linrep.papers.flute.appendix_b import cosine, minimum, normalized, target
 from linrep.papers.flute.counterexamples import observationb2 as unequal
 from linrep.papers.flute.counterexamples import observationb3 as simplex

@@ -5,7 +5,7 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Constant, Frequency, statement
-from linrep.claims.quantities import UPPER
+from linrep.claims.evidence import UPPER
 from linrep.claims.tables import table
 from linrep.papers.flute import runs
 from linrep.papers.flute.counterexamples import theorem5_1 as small

@@ -8,8 +8,7 @@ import pandas as pd
 import linrep as lr
 from linrep.algorithms import gaussian_start
 from linrep.claims import Cases, Constant, Fact, Frequency, Readings, Together, statement
-from linrep.claims.evidence import MISPRINT
-from linrep.claims.quantities import UPPER
+from linrep.claims.evidence import MISPRINT, UPPER
 from linrep.claims.tables import table
 from linrep.papers.flute import runs
 from linrep.papers.flute.counterexamples import theorem5_1 as large_start
