@@ -6,11 +6,12 @@ from itertools import combinations, pairwise, product
 import numpy as np
 from scipy.optimize import minimize
 
-from linrep.claims import Identity, statement
+from linrep.claims import Identity, Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Grid, equal, law
-from linrep.claims.measurements import relative
+from linrep.claims.measurements import identities, relative
 from linrep.papers.flute.counterexamples import nc as printed
+from linrep.problems.subspace import random_frame
 
 EXACT = 1e-12
 
@@ -19,6 +20,12 @@ def target(mask, classes, power=0.5):
     """Return (classes - 1)^-power uu' * (I - 11'/classes), u being 1 on a client's classes."""
     m = mask.size
     return np.outer(mask, mask) * (np.eye(m) - 1.0 / classes) / (classes - 1.0) ** power
+
+
+def simplex(m, k, rng):
+    """Return a general simplex frame, (k, m), of Definition B.1: random frame, random length."""
+    frame = np.sqrt(m / (m - 1.0)) * random_frame(k, m, rng) @ (np.eye(m) - 1.0 / m)
+    return 10.0 ** rng.uniform(-2.0, 2.0) * frame
 
 
 def normalized(H):
@@ -43,7 +50,7 @@ def cosine(a, b):
 
 
 @law(
-    "flute.nc", "Appendix B, (51)-(53), (57), (60), Figure 2",
+    "flute.nc", "Appendix B, (57), (60)",
     r"\frac{H_i^\top H_i}{\|H_i^\top H_i\|_F} = \frac1{\sqrt{m' - 1}}u_iu_i^\top\odot"
     r"\Big(I - \frac{11^\top}{m'}\Big) \text{ locally}, \qquad ="
     r" \frac1{\sqrt{m - 1}}u_iu_i^\top\odot\Big(I - \frac{11^\top}m\Big) \text{ globally}",
@@ -55,6 +62,25 @@ def nc(m, *, power=0.5, equations=("(60)", "(57)")):
     for equation, own in product(equations, range(2, m)):
         square = printed.square(own, m if equation == "(60)" else own, Fraction(power))
         yield f"{equation}: norm 1 of the right side", equal(square, Fraction(1)), {"m'": own}
+
+
+@nc.also
+def of_a_simplex(budget, rng, *, power=0.5, equations=("(60)", "(57)")):
+    """Compare both sides for heads that are a simplex of a client's classes, or of all."""
+    local: list = []
+    left: dict[str, list] = {"own heads only, as printed": [], "all m, masked afterwards": []}
+    for mask, own in masks(budget, rng):
+        m, at = mask.size, {"m": mask.size, "m'": own}
+        of_own = normalized(simplex(own, m + 1, rng))
+        local.append((relative(of_own, target(np.ones(own), own, power)), at))
+        whole = simplex(m, m + 1, rng)
+        grams = normalized(whole * mask), np.outer(mask, mask) * normalized(whole)
+        for reading, gram in zip(left, grams, strict=True):
+            left[reading].append((relative(gram, target(mask, m, power)), at))
+    yield Identity(local, EXACT, name="(57): columns of a simplex")
+    if "(60)" in equations:
+        name, phrase = "left side of (60)", "H_i'H_i/|H_i'H_i|_F"
+        yield Readings(identities(left, EXACT), name=name, phrase=phrase)
 
 
 def minimum(clients, m, copies, decay, rng, *, every=False):
@@ -109,7 +135,7 @@ def minimum(clients, m, copies, decay, rng, *, every=False):
 
 
 def deviations(clients, m, decay, rng, floor=0.0):
-    """Yield how far each client's heads are from (57) at the minimum of (54).
+    """Yield how far each client's heads are from (57), and from a sum of 0, where (54) is least.
 
     Heads of norm up to a floor have no angles.
     """
@@ -118,6 +144,7 @@ def deviations(clients, m, decay, rng, floor=0.0):
     for classes, H in zip(clients, heads, strict=True):
         where = {"m": m, "m'": own, "clients": len(clients), "classes": classes, "lambda": decay}
         error = relative(normalized(H[:, classes]), target(np.ones(own), own))
+        error = max(error, float(np.linalg.norm(H.sum(axis=1)) / np.linalg.norm(H)))
         yield error if np.linalg.norm(H) > floor else np.inf, where
 
 
@@ -169,5 +196,5 @@ def nc_corrected(budget, rng, *, count=2.0, threshold=1.0):
     yield Identity(sizes, EXACT, name="norm of the right side of (60)", strength=PROVED)
     name = "least NC_i, attained where H'H is a multiple of it"
     yield Identity(attained, EXACT, name=name, strength=PROVED)
-    name = "(57) at the minimum, for one and for all sets of classes"
+    name = "(57) and H_i 1 = 0 at the minimum, for one and for all sets of classes"
     yield Identity(at_minima, 1e-6, name=name, strength=PROVED)

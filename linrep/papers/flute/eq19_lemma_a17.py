@@ -9,7 +9,7 @@ import numpy as np
 from linrep.claims import proved, statement
 from linrep.claims.laws import Open, Region, Root, at_most, lines
 from linrep.papers.flute import model
-from linrep.papers.flute.model import DRAWN, POPULATION, SEARCH_SHAPES, step, thin
+from linrep.papers.flute.model import ASSUMPTIONS, POPULATION, SEARCH_SHAPES, step, thin
 from linrep.theory.flute import sizes, step_size_limits
 from linrep.theory.flute_samples import lemma_A17
 
@@ -172,7 +172,7 @@ eq19_display.corrected(
     r" \big(1+\tfrac{\eta\lambda^*_{k+1}}2+\tfrac{\eta\Delta}8\big)^\tau\sigma_1(\Theta_{res}^0)",
     plain="In each step the norm of the remainder grows at most by the factor 1 + eta "
     "lambda*_{k+1}/2 + eta Delta/8.",
-    hypotheses=DRAWN,
+    hypotheses=ASSUMPTIONS,
     negative_control={"share": 0.1},
     stronger={"share": -1},
 )

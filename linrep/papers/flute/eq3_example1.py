@@ -17,7 +17,7 @@ from linrep.problems.subspace import random_frame
     over=Arrays(Phi="dn", B="dk", W="nk"), wrong={"factor": 0.99}, stronger={"factor": 0},
 )  # fmt: skip
 def eq3(Phi, B, W, *, factor=1.0):
-    """The best model of rank k is the truncated decomposition of the truth."""
+    """A best model of rank k is the truncated decomposition of the truth."""
     k = B.shape[1]
     if k > min(Phi.shape):
         return None

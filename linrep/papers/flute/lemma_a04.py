@@ -87,18 +87,16 @@ def width(spectrum, failure):
     return 2.0 * math.sqrt(spectrum.size) + math.sqrt(2.0 * math.log(2.0 / failure))
 
 
-def displays(budget, rng, alpha_power, k_power, alpha=1e-8):
-    """Count violations of both bounds at a small alpha.
+def displays(budget, rng, alpha_power, k_power):
+    """Count violations of both bounds: of the first at alpha = 1/(10 d), of the other at 1e-8.
 
     sigma_k(Theta_k^0) below alpha^p delta' k^q at d = k, where Theta_k^0 is alpha times a normal k
     by k matrix, and sigma_1(Theta_res^0) above alpha^p (2 sqrt(d) + sqrt(2 log(2/delta'))).
     """
 
-    def counted(where, values, unit, failure, worse=1.0):
-        bound, title = (
-            alpha**alpha_power * unit,
-            ", ".join(f"{key} = {where[key]}" for key in where),
-        )
+    def counted(where, values, unit, failure, alpha=1e-8, worse=1.0):
+        bound = alpha**alpha_power * unit
+        title = ", ".join(f"{key} = {where[key]}" for key in where)
         return Frequency(
             int(np.sum(worse * alpha * values > worse * bound)), len(values), failure,
             weight=1.0 / 3.0, name=title, setting={**where, "alpha": alpha, "bound": bound},
@@ -108,7 +106,7 @@ def displays(budget, rng, alpha_power, k_power, alpha=1e-8):
     for k in budget((2, 8), (2, 8, 32)):
         draws = rng.standard_normal((budget(8000, 16000), k, k))
         least = np.linalg.svd(draws, compute_uv=False)[:, -1]
-        blocks.append(counted({"k": k}, least, 0.5 * k**k_power, 0.5, -1.0))
+        blocks.append(counted({"k": k}, least, 0.5 * k**k_power, 0.5, 0.1 / k, -1.0))
     for n, d, k in ((12, 8, 2), (8, 12, 2), (20, 20, 20)):
         spectrum = Spectrum(np.ones(min(n, d)), n, d, k)
         rest = sizes(entering.gaussian_lifts(spectrum, budget(60, 400), rng)).rest

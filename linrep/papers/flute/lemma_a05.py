@@ -8,7 +8,7 @@ from linrep.claims import Cases, statement
 from linrep.claims.evidence import FAILS, LOWER, VALUE
 from linrep.papers.flute import entering
 from linrep.papers.flute.counterexamples import tr_and_lemmaa5 as one_step
-from linrep.papers.flute.model import DRAWN, NOISES, POPULATION, SCALES, noise_bounds
+from linrep.papers.flute.model import ASSUMPTIONS, NOISES, POPULATION, SCALES, noise_bounds
 from linrep.theory.flute_samples import lemma_A5, lemma_A5_proof, lemma_A17
 
 LONGEST = 10  # times T_R: how long a run is followed at most
@@ -24,7 +24,8 @@ def timed(starts, name, *, share=1.0, noise=0.0) -> Cases:
         expected = entering.expected_time(start)
         if expected > 0.0:  # else it starts with sigma_k^2 = Delta/4
             allowed, R = math.ceil(share * expected), np.zeros_like(start.Theta)
-            R[0] = -noise * start.step_size * start.spectrum.gap * start.Theta[0]
+            k = start.spectrum.k
+            R[:k] = -noise * start.step_size * start.spectrum.gap * start.Theta[:k]
             found = entering.hitting_time(start, LONGEST * allowed, R if noise else 0.0)
             where = {**setting, **start.plain(), "T_R": expected}
             cases.append((min(found / allowed, float(LONGEST)), 1.0, where))
@@ -96,7 +97,7 @@ def samples_needed(spectrum, leading, rest, failure, proof):
 @statement(
     "flute.lemmaA5",
     place="Lemma A.5, (17)",
-    hypotheses=DRAWN,
+    hypotheses=ASSUMPTIONS,
     latex=r"\eta \le \tfrac1{6\lambda^*_1},\; \text{Claim A.3},\; \sqrt N \ge \max\Big\{"
     r"\tfrac{\ell}{\sqrt{c_1}}, \tfrac{3456\,\ell}{\sigma_1(\Theta_{res}^0)\Delta\sqrt{c_1}}\Big\}"
     r" \;\Rightarrow\; \Pr\big[\exists t \in [0, T_{\mathcal R}]: \sigma_k(\Theta_k^t) \ge"
@@ -114,6 +115,10 @@ def lemmaA5(budget, rng, *, first_power=0.0, proof=False):
     family = entering.boundary_family(budget(SCALES[::3], SCALES), shares, first_power=first_power)
     name = "k = 1, boundary of Claim A.3, s = 1 ... 1e6"
     yield timed(family, name, noise=proof * (1.0 / 288.0))
+    random = entering.random_starts(
+        budget(2, 10), rng, first_power, ranks=budget((2,), (1, 2, 3)), shapes=("d < n",)
+    )
+    yield timed(random, "random starts", noise=proof * (1.0 / 288.0))
 
     def asked(spectrum):
         root = np.sqrt(spectrum.first)

@@ -10,7 +10,17 @@ from linrep.claims.evidence import LOWER, PROVED
 from linrep.claims.laws import Open, Region, Root, at_most, lines
 from linrep.papers.flute import model
 from linrep.papers.flute.counterexamples import lemmaa6 as signs
-from linrep.papers.flute.model import DRAWN, norm_of, rest_of, searched_region, step, thin
+from linrep.papers.flute.model import (
+    ASSUMPTIONS,
+    FULL,
+    SUB_GAUSSIAN,
+    UP_TO_THE_RANK,
+    norm_of,
+    rest_of,
+    searched_region,
+    step,
+    thin,
+)
 from linrep.theory import flute_samples
 
 # Lemma A.6: the largest singular value.
@@ -43,7 +53,7 @@ _STAYS = (
 @statement(
     "flute.lemmaA6",
     place="Lemma A.6",
-    hypotheses=DRAWN,
+    hypotheses=(UP_TO_THE_RANK, SUB_GAUSSIAN, FULL),
     latex=_A6 + r"\sqrt N \ge \tfrac{12\sqrt2}{\sqrt{c_1}}\sqrt{dk + k\log\tfrac1\delta}" + _STAYS,
     plain="Theta stays below sqrt(2 lambda*_1), with enough samples whatever the noise.",
     negative_control={"drop": 1.0},
@@ -103,7 +113,7 @@ def side_inequalities(last, below, square, eta):
 @statement(
     "flute.lemmaA7",
     place="Lemma A.7, (20), (21)",
-    hypotheses=DRAWN,
+    hypotheses=ASSUMPTIONS,
     latex=r"\eta \le \tfrac{1}{6\lambda_1^*},\ \Theta \in \mathcal R_s:\ \sigma_1(\Theta_{res}^+)"
     r" \le \sqrt{\lambda_k^* - \tfrac\Delta2}\,\big(1 - \tfrac{\eta\Delta}4\big) + \sigma_1(R);"
     r"\quad \sqrt N \ge \max\Big\{\tfrac{\ell}{\sqrt{c_1}}, \tfrac{48\sqrt{\lambda_1^*}S\ell}"

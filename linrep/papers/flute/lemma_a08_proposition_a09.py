@@ -10,6 +10,7 @@ from linrep.claims.evidence import MISPRINT
 from linrep.claims.laws import Open, Region, Root, at_most, lines
 from linrep.papers.flute import model
 from linrep.papers.flute.model import (
+    ASSUMPTIONS,
     DRAWN,
     norm_of,
     rest_of,
@@ -147,7 +148,7 @@ def margins(eta, root, last, size, root2, *, room=Q(1, 40)):
     r"\ \sqrt N \ge c\,\frac{\sqrt{\lambda_1^*}\,S\ell}{\Delta^{3/2}}"
     r" \Rightarrow \Pr[\Theta^\tau \in \mathcal R,\ \tau \le t] \ge 1 - t\delta",
     plain="Theta stays in R with samples in proportion to lambda*_1 S^2 l^2/Delta^3.",
-    hypotheses=DRAWN,
+    hypotheses=ASSUMPTIONS,
     negative_control={"room": 0.125},
     stronger={"room": 1, "enough": -1, "limit": 1},
 )

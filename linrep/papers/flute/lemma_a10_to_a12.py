@@ -9,7 +9,7 @@ from linrep.claims import Cases, statement
 from linrep.claims.laws import Open, Region, Root, at_most, lines
 from linrep.papers.flute import model
 from linrep.papers.flute.model import (
-    DRAWN,
+    ASSUMPTIONS,
     NOISES,
     Spectrum,
     rest_of,
@@ -113,7 +113,7 @@ def displays(eta, gap, last, size, weak, *, rate=Q(1, 16)):
 @statement(
     "flute.lemmaA10",
     place="Lemma A.10, (22)-(29)",
-    hypotheses=DRAWN,
+    hypotheses=ASSUMPTIONS,
     latex=r"\eta \le \tfrac{\Delta^2}{36\lambda_1^{*3}},\ \Theta \in \mathcal R,\ R = 0:\ \rho^+"
     r" \le (1 - \tfrac{\eta\Delta}{16})^2\rho,\ \rho = \tfrac{\sigma_1^2(\Theta_{res})}"
     r"{\sigma_k^2(\Theta_k)}; \quad \sqrt N \ge c\,\ell\max\Big\{1, \tfrac{\sqrt{\lambda_1^*}S}"
@@ -192,7 +192,7 @@ def arithmetic(gap, eta, sigma, *, constant=200):
 @statement(
     "flute.lemmaA11",
     place="Lemma A.11, (30)-(33)",
-    hypotheses=DRAWN,
+    hypotheses=ASSUMPTIONS,
     latex=r"D = \Theta_k\Theta_k^\top - \tilde\Lambda_k,\ \eta \le \tfrac{\Delta^2}"
     r"{36\lambda_1^{*3}},\ \Theta \in \mathcal R,\ R = 0:\ \|D^+\| \le (1 - \tfrac{\eta\Delta}8)"
     r"\|D\| + \sigma_1^2(\Theta_{res}); \quad \sqrt N \ge \tfrac{1152\lambda_1^*S\ell}"
@@ -260,7 +260,7 @@ def end_of_proof(root, eta, root8):
 @statement(
     "flute.propositionA12",
     place="Proposition A.12, (34)-(37)",
-    hypotheses=DRAWN,
+    hypotheses=ASSUMPTIONS,
     latex=r"\Theta^0 \in \mathcal R,\ \eta \le \tfrac{\Delta^2}{36\lambda_1^{*3}},\ \sqrt N \ge"
     r" \tfrac{\ell}{\sqrt{c_1}}\max\Big\{1, \tfrac{1152S}{\kappa^t\Delta},"
     r" \tfrac{6144\lambda_1^*S}{\Delta^2}\Big\} \Rightarrow \|\Theta\Theta^\top -"

@@ -9,7 +9,7 @@ from linrep.claims.evidence import FAILS, UPPER
 from linrep.claims.laws import Open, Region, Root, at_most, law, lines
 from linrep.papers.flute import model
 from linrep.papers.flute.counterexamples import lemmaa16 as printed
-from linrep.papers.flute.model import GAP, norm_of, rest_of, searched_region, step, thin
+from linrep.papers.flute.model import UP_TO_THE_RANK, norm_of, rest_of, searched_region, step, thin
 
 #: Theta_k with two singular values of very different size is where the lemma is hardest.
 ALIGNED = ({"n": 3, "d": 3, "k": 2, "aligned": 1},)
@@ -44,7 +44,7 @@ _A16 = (
 @statement(
     "flute.lemmaA16",
     place="Lemma A.16, (45), (46)",
-    hypotheses=(GAP,),
+    hypotheses=(UP_TO_THE_RANK,),
     latex=_A16 % "",
     plain="In a step the weakest leading direction grows almost as if it were alone.",
     negative_control={"loss": -0.25},
@@ -103,7 +103,7 @@ lemma_A16.corrected(
     r" \Rightarrow \sigma_1\big(\tfrac\eta2\tilde\Lambda_k\Theta_k\big) \le"
     r" \tfrac1{32}\sqrt{\lambda_1^*}",
     over=Region(eta=(Open(0), Q(1, 16)), size=(0, 2)), whole=False,
-    wrong={"square": Q(1, 2)}, hypotheses=(GAP,), expected=FAILS,
+    wrong={"square": Q(1, 2)}, hypotheses=(UP_TO_THE_RANK,), expected=FAILS,
 )  # fmt: skip
 def summand(eta, size, *, square=1):
     """The leading rows' second summand after a step has a norm of at most sqrt(lambda*_1)/32."""

@@ -8,7 +8,7 @@ from numpy.linalg import norm
 from linrep.algorithms import fedrep, fit_heads, flute, gaussian_start
 from linrep.claims import Cases, statement
 from linrep.claims.evidence import FAILS
-from linrep.claims.laws import Arrays, equal, law
+from linrep.claims.laws import Arrays, at_most, equal, law
 from linrep.papers.flute.eq4_to_6 import data_term, regularizer
 from linrep.papers.flute.model import GAUSSIAN
 from linrep.problems import LowRankRegression
@@ -39,7 +39,12 @@ def same_minimisers(B, W, G, *, ratio=2.0):
     apart = B.T @ in_B - in_W.T @ W - 4 * (P @ P - Q @ Q)
     terms = 2 * norm(B.T) * norm(G) * norm(W) + 4 * (norm(B) + norm(W)) ** 4
     penalty, size = (regularizer(even[0], even[1], gamma1, 1.0) for gamma1 in (ratio, 0.0))
+    of_any, largest = (regularizer(B, W, gamma1, 1.0) for gamma1 in (ratio, 0.0))
+    slope = 4 * even[0] @ (even[0].T @ even[0]) - 2 * ratio * even[0] @ (even[1].T @ even[1])
+    steep = 4 * norm(even[0]) ** 3
     return {
+        "no penalty is negative": at_most(largest, largest + of_any),
+        "balanced factors: no slope of it": equal(steep + norm(slope), steep),
         "balanced factors: the same models": equal(even[0] @ even[1].T, B @ W.T),
         "balanced factors: no penalty": equal(size + penalty, size),
         "stationary: (B'B)^2 = (WW')^2": equal(terms + norm(apart), terms),

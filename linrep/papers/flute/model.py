@@ -54,6 +54,10 @@ GAP = Hypothesis(
     "Delta > 0", "lambda_k > lambda_{k+1} > 0 for the rank k that is learned, so for some k",
     _has_gap, printed="Delta > 0 throughout the analysis", change="narrower",
 )  # fmt: skip
+UP_TO_THE_RANK = Hypothesis(
+    "Delta > 0, k up to the rank", "lambda_k > lambda_{k+1} >= 0",
+    lambda problem, _: bool(problem.singular_values[0] > 0.0), printed="Delta > 0",
+)  # fmt: skip
 SUB_GAUSSIAN = Hypothesis(
     "sub-Gaussian x", "x has mean 0, covariance I and E exp(v'x) <= exp(|v|^2/2)",
     lambda problem, _: problem.design in ("gaussian", "rademacher", "uniform", "sphere"),

@@ -129,7 +129,7 @@ def observation_B3(budget, rng, *, parts=("(58)", "(59)", "all classes at every 
     over=Arrays(F="kn", H="km", X="kk"), wrong={"stretch": 1.1}, stronger={"stretch": 0},
 )  # fmt: skip
 def apart(F, H, X, *, stretch=1.0):
-    """A representation optimal for each client alone may map a class to other points at each."""
+    """A representation that is best for each client may map one class to other points at each."""
     # Features and heads of one of the clients are turned, which its loss does not notice.
     turn = np.linalg.qr(X)[0]
     features, heads = turn @ F, float(stretch) * turn @ H

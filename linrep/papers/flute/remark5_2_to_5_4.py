@@ -6,7 +6,7 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import Constant, Exponent, Fact, Identity, Readings, Together, Trend, statement
 from linrep.claims.slopes import log_slope
-from linrep.papers.flute.model import DRAWN, Spectrum, step_size_limits
+from linrep.papers.flute.model import ASSUMPTIONS, DRAWN, Spectrum, step_size_limits
 from linrep.papers.flute.runs import floor, truth_of
 from linrep.problems.subspace import random_frame
 from linrep.theory import flute_samples
@@ -122,9 +122,9 @@ def as_kappa(rng, power):
     r"\quad \lambda^*_{k+1} = 0,\ B^{*\top}B^* = I \Rightarrow"
     r" \Big(\frac{\lambda^*_1}\Delta\Big)^{10} = \kappa^5,\ \kappa ="
     r" \frac{\sigma_1(W^{*\top}W^*)}{\sigma_k(W^{*\top}W^*)}",
-    plain="The samples needed grow at most like (lambda*_1/Delta)^10, which is kappa^5 where Phi "
-    "has rank k.",
-    hypotheses=DRAWN,
+    plain="By Theorem 5.1 the samples needed grow like (lambda*_1/Delta)^10, which is kappa^5 "
+    "where Phi has rank k.",
+    hypotheses=ASSUMPTIONS,
     negative_control={"power": 8.0},
     stronger={"power": 0},
 )

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from linrep.problems import LowRankRegression
 from tests.papers.hypotheses import accept_and_refuse, assuming
 
@@ -9,6 +11,7 @@ PROBLEM = LowRankRegression.random(n=6, d=5, singular_values=[1.0, 0.9, 0.3, 0.1
 EQUAL = LowRankRegression.random(n=6, d=5, singular_values=[1.0, 1.0, 1.0], rng=0)
 VIOLATIONS = {
     "Delta > 0": (EQUAL, 6),
+    "Delta > 0, k up to the rank": (LowRankRegression(np.zeros((5, 6))), 6),
     "sub-Gaussian x": (replace(PROBLEM, design="student_t"), 6),
     "Gaussian x": (replace(PROBLEM, design="rademacher"), 6),
     "synthetic data": (replace(PROBLEM, design="rademacher"), 6),
