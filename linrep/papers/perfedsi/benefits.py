@@ -73,8 +73,8 @@ def against_items(by_clients):
     hypotheses=[RANK, SMALL_RANK],
     latex=r"|D_m| = \tilde O(dk^{3/2}r/M); \quad |D_m| < d \text{ if } k^{3/2} \ll M/r; \quad"
     r" |D_m| \ll d \text{ as long as } \epsilon \gg e^{-d}",
-    plain="Federation with side information takes fewer samples than clients alone, the fewer the "
-    "smaller k, and |D_m| << d as long as eps >> e^(-d).",
+    plain="Federation with side information takes fewer samples than clients alone, and |D_m| << d "
+    "as long as eps >> e^(-d).",
     negative_control={"k_power": 1.0},
     holds_with={"by_clients": True},
 )

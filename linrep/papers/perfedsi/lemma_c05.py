@@ -64,6 +64,7 @@ ELSEWHERE = {
     plain="Where the factors' alignment with the truth is at least gamma, the loss satisfies a "
     "PL inequality with that gamma.",
     negative_control={"factor": 2},
+    holds_with={"factor": Fraction(1, 5)},
 )
 def lemmaC5(budget, rng, *, factor=1):
     """Compare both sides on the region's edge, singular values being 1; the factor is gamma's.

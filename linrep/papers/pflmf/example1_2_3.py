@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -105,6 +106,8 @@ def example1(budget, rng, *, sign=-1.0):
             two = optimum(loss, X[order], -y[order], ridge, rng)
             if one is not None and two is not None:
                 yield f"{loss}, opposite", equal(two, sign * one), at
+                apart = np.linalg.norm(two - one), 2.0 * np.linalg.norm(one)
+                yield f"{loss}, twice the norm apart", equal(*apart), at
 
     def coded():
         """Yield the same for what stands for the labels, by least squares with an intercept."""
@@ -118,8 +121,9 @@ def example1(budget, rng, *, sign=-1.0):
                 yield f"labels {name}", equal(two, sign * one), at
 
     yield from measured(optima(), tolerance=1e-6, strength=PROVED).values()
+    signs, bits = measured(coded(), tolerance=1e-6).values()
     yield Readings(
-        list(measured(coded(), tolerance=1e-6, strength=PROVED).values()),
+        [replace(signs, strength=PROVED), bits],
         name="least squares, labels",
         phrase="label the classes in opposite ways",
     )
