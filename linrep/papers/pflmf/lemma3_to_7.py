@@ -21,7 +21,7 @@ def squares(X) -> float:
     over=Arrays(
         {"l": 1, "m": 1, "n": 1}, {"l": 2, "m": 2, "n": 1}, {"l": 2, "m": 3, "n": 2}, A="lm", B="mn"
     ),
-    wrong={"factor": 0.99}, stronger={"factor": 0},
+    wrong={"factor": 0.99}, stronger={"factor": -1},
 )  # fmt: skip
 def lemma3(A, B, *, factor=1.0):
     """The norm of a product is at most one factor's spectral norm times the other's
@@ -40,7 +40,7 @@ def _aligned(A, b):
     r"\langle\Theta, Y\rangle \le <factor>\tfrac\alpha2\|\Theta\|_F^2 +"
     r" <factor>\tfrac1{2\alpha}\|Y\|_F^2,\quad \alpha > 0",
     over=Arrays({"m": 1, "n": 1}, {"m": 2, "n": 2}, X="mn", Y="mn", log="", by=""),
-    wrong={"factor": 0.99}, stronger={"factor": 0},
+    wrong={"factor": 0.99}, stronger={"factor": -1},
 )  # fmt: skip
 def lemma4(X, Y, log, by=0.0, *, factor=1.0):
     """An inner product, and minus it, as the proof uses it, is at most alpha/2 and 1/(2 alpha)
@@ -82,7 +82,7 @@ def _opposite(X, log):
     r"\big\|\sum_{i=0}^{K-1}\Theta_i\big\|_F^2 \le <factor>K^<power>"
     r"\sum_{i=0}^{K-1}\|\Theta_i\|_F^2",
     over=Arrays({"K": 1, "m": 2}, {"K": 2, "m": 2}, {"K": 5, "m": 2}, {"K": 200, "m": 1}, X="Km"),
-    wrong={"power": 0.99}, stronger={"power": 0, "factor": 0},
+    wrong={"power": 0.99}, stronger={"power": -1, "factor": -1},
 )  # fmt: skip
 def lemma5(X, *, power=1.0, factor=1.0):
     """The square of a sum of K matrices is at most K times the sum of their squares."""
