@@ -4,8 +4,9 @@ from fractions import Fraction
 from math import prod
 
 import numpy as np
+from scipy import stats
 
-from linrep.claims import Identity, statement
+from linrep.claims import Cases, Identity, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import at_most, measured
 from linrep.papers.fedrep import model
@@ -54,10 +55,10 @@ def claim1(budget, rng, *, share=0.5):
     holds_with={"most": 0.25, "dependent": False},
 )
 def claim1_proof(budget, rng, *, share=0.5, most=0.5, dependent=True):
-    """Compare what the ratio excludes, and the probability for dependent coordinates, in fractions.
+    """Compare what the ratio excludes, and the probability for normal and dependent coordinates.
 
-    These are 0 with probability p = 2/(d + 2), else uniform on a sphere, whose squared radius d + 2
-    makes the covariance I; Assumption 1 follows from their moments.
+    The latter are 0 with probability p = 2/(d + 2), else uniform on a sphere, whose squared radius
+    d + 2 makes the covariance I; Assumption 1 follows from their moments.
     """
 
     def excluded():
@@ -75,6 +76,8 @@ def claim1_proof(budget, rng, *, share=0.5, most=0.5, dependent=True):
             yield "dependent coordinates", at_most(Fraction(2, d + 2), Fraction(1, 2**64)), at
 
     yield from measured(excluded(), quantity="length of what is left of [0, 1)").values()
+    normal = [(stats.chi2.logcdf(d / 2, d), -0.09 * d, {"d": d}) for d in (1, 4, 20, 100, 6000)]
+    yield Cases(normal, name="normal coordinates, c = 0.09", quantity="log P[|x|^2 < d/2]")
     if dependent:
         yield from measured(probability(), quantity="P[|x|^2 < d/2]").values()
         even = (

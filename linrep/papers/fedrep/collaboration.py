@@ -176,8 +176,9 @@ def theta(budget, rng, *, ratio_power=1.0, log_power=1.0, forms=("Theta", "O")):
             )
             for name, x, samples, claimed, cells in lines
         ]  # fmt: skip
-        necessary = [counted("federation", ratio_power, suffices=False)] * (form == "Theta")
-        return Together(parts + necessary, name=form)
+        if form == "Theta":
+            parts.append(counted("federation", ratio_power, suffices=False))
+        return Together(parts, name=form)
 
     elsewhere = {"O": "Section 1, contribution (ii)"}
     yield read_as(list(map(order, forms)), name="order", printed_elsewhere=elsewhere)

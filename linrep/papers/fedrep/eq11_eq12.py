@@ -98,7 +98,8 @@ def exponent(x, y, power, name):
     place="(12)",
     latex=r"\Theta\Big(\Big[\kappa^4 k^2\Big(\frac d{rn} + k\log(rn)\Big)\Big]"
     r"\log\frac1\epsilon\Big) \text{ samples per client}",
-    plain="A client needs of the order of kappa^4 k^2 (d/(rn) + k log(rn)) log(1/eps) samples.",
+    plain="By Theorem 1 a client takes of the order of kappa^4 k^2 (d/(rn) + k log(rn)) log(1/eps) "
+    "samples over all rounds.",
     hypotheses=GAUSSIAN_ASSUMPTIONS,
     negative_control={"kappa_power": 0.0},
 )

@@ -15,7 +15,9 @@ from linrep.papers.fedrep.counterexamples import heads_gd as heads_gd_counterexa
 from linrep.papers.fedrep.model import DESIGNS, instance
 
 EPSILONS = (1e-2, 1e-4, 1e-6, 1e-8)
-METHODS = LONGEST, ANY = "step 1/lambda_max, distance", "any steps and momentum, loss"
+LONGEST = "step 1/lambda_max, distance"
+ANY = "any steps and momentum, loss"
+METHODS = (LONGEST, ANY)
 
 
 @statement(

@@ -50,8 +50,12 @@ def constants_of_heads(budget, rng, lemma, draw, constant, smallest, powers):
     for rn in clients:
         settings += cells({"k": 2, "rn": rn, "m": 1e6}, closeness=[1.0, 10.0, 100.0, 1e4])
     settings = [each | {"angles": name} for name in ("equal", "single") for each in settings]
-    gaussian = settings, one, budget(200, 600, 3000), ["rn", "k", "closeness"], ["m", "angles"]
-    return constants(lemma, gaussian, sampled, budget(100, 200, 400))
+    runs = budget(200, 600, 3000)
+    gaussian = settings, one, runs, ["rn", "k", "closeness"], ["m", "angles"]
+    yield from constants(lemma, gaussian, sampled, budget(100, 200, 400))
+    each = [{"rn": 500, "m": 1e6, "k": k, "closeness": 2.0, "angles": "equal"} for k in RANKS]
+    left = [[one(**at) * delta(at["k"], 500, 1e6, *powers) for _ in range(runs)] for at in each]
+    yield Exponent(RANKS, left, at_most=powers[0], along="k", name="left side over ||W*|| in k")
 
 
 @statement(
