@@ -29,8 +29,6 @@ from .measurements import Search as Search
 from .measurements import Together as Together
 from .measurements import Vacuous as Vacuous
 from .measurements import within_reach as within_reach
-from .prose import Finding as Finding
-from .prose import findings as findings
 from .prose import proved as proved
 from .rates import Rate as Rate
 from .sampled import Frequency as Frequency

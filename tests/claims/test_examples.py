@@ -7,11 +7,11 @@ from typing import is_typeddict
 import pytest
 
 import linrep.claims
-from linrep.claims import contents, record, search
+from linrep.claims import contents, prose, record, search
 
 CLASSES = {
     name: item
-    for module in (linrep.claims, contents, record)
+    for module in (linrep.claims, contents, prose, record)
     for name in dir(module)
     if inspect.isclass(item := getattr(module, name))
     and (module is linrep.claims or item.__module__ == module.__name__)

@@ -30,7 +30,7 @@ MADE = {
     "Evidence": r"= decide\(",
     "Measurement": r"\bCases\(",
     "Reader": r"\breader\.",
-    "Search": r"\bsearch\(",
+    "Search": r"\bsearch_instances\(",
 }
 
 
