@@ -89,7 +89,7 @@ class Finding:
     reason : str
         The first paragraph.
     text : str
-        All of it, in Markdown, with a program that shows it: a block, or the counterexample's file.
+        All of it, in Markdown.
 
     Examples
     --------
@@ -103,6 +103,17 @@ class Finding:
     severity: str
     reason: str
     text: str
+
+    def with_program(self) -> str:
+        """Return the text with a program that shows it: a block of its own, or counterexamples."""
+        if "```python" in self.text:
+            return self.text
+        scripts = [
+            f"```python\n{path.read_text('utf-8').rstrip()}\n```\n"
+            for path in dict.fromkeys(counterexamples.among(self.ids).values())
+        ]
+        before, bold, after = self.text.partition("\n\n**")
+        return "\n\n".join([before, *scripts]) + (f"\n**{after}" if bold else "")
 
 
 def findings(paths: tuple[Path, ...] | None = None) -> Mapping[str, Finding]:
@@ -136,21 +147,8 @@ def _findings(pages):
             known = f"severity must be one of {', '.join(SEVERITIES)}"
             raise ValueError(f"{page}:{line_number}: {ids[0]}: {known}, got {name!r}")
         reason = " ".join(text.partition("\n\n")[0].split())
-        text = _with_scripts(ids, text)
         by_id |= dict.fromkeys(ids, Finding(ids, headline, name, reason, text))
     return MappingProxyType(by_id)
-
-
-def _with_scripts(ids, text):
-    """Return a finding with its counterexamples, which stand in files, before what else it says."""
-    if "```python" in text:
-        return text
-    scripts = [
-        f"```python\n{path.read_text('utf-8').rstrip()}\n```\n"
-        for path in dict.fromkeys(counterexamples.among(ids).values())
-    ]
-    before, bold, after = text.partition("\n\n**")
-    return "\n\n".join([before, *scripts]) + (f"\n**{after}" if bold else "")
 
 
 def finding(id: str) -> Finding | None:

@@ -169,7 +169,7 @@ class Findings(Markdown):
                 "",
                 *(f"- {line}" for line in about),
                 "",
-                *_folded(_rebased(finding.text, paper)),
+                *_folded(_rebased(finding.with_program(), paper)),
                 "",
             ]
         return [*lines, *_rebased("\n".join(_others(page)), paper).splitlines()]

@@ -24,18 +24,18 @@ WRONG = [
 ]
 
 
-def blocks(section):
-    return re.findall(r"```python\n(.*?)```", section.text, re.DOTALL)
+def blocks(text):
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
 
 def test_a_failure_is_shown_by_a_program_that_stands_once():
     """A file of fractions where there is one, which the page shows; else a block of the page."""
     wrong = {}
     for _, section in SECTIONS:
-        programs = blocks(findings()[section.ids[0]])
+        programs = blocks(findings()[section.ids[0]].with_program())
         scripts = {path.read_text("utf-8").rstrip() for path in among(section.ids).values()}
         shown = {each.rstrip() for each in programs}
-        if not programs or (not blocks(section) and shown != scripts):
+        if not programs or (not blocks(section.text) and shown != scripts):
             wrong[section.ids[0]] = len(programs)
     assert wrong == {}
 
@@ -64,7 +64,7 @@ def faults_of_a_reproduction(block):
 def test_a_reproduction_is_short_prints_and_is_made_of_public_names():
     faults = {
         section.ids[0]: [
-            fault for block in blocks(section) for fault in faults_of_a_reproduction(block)
+            fault for block in blocks(section.text) for fault in faults_of_a_reproduction(block)
         ]
         for _, section in SECTIONS
     }
