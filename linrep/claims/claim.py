@@ -183,6 +183,11 @@ class Claim:
                 raise ValueError(
                     f"{self.id}: the check takes no {name!r} after (budget, rng), only {known}"
                 )
+        if self.stronger.keys() - self.values.keys():
+            raise ValueError(
+                f"{self.id}: stronger names constants of the corrected version, and a "
+                "counterexample decides what is printed"
+            )
         for name, direction in self.stronger.items():
             if direction not in (-1, 0, 1):
                 raise ValueError(
@@ -301,8 +306,7 @@ class Claim:
         """
         parameters = list(inspect.signature(self.check).parameters.values())[2:]
         found = {each.name: self.constants.get(each.name, each.default) for each in parameters}
-        alone = found.get("printed") is True and not self.stronger
-        return {"printed": True} if alone else found
+        return {"printed": True} if found.get("printed") is True else found
 
     def value_of(self, name: str) -> Any:
         """Return the value of a constant in this version of the statement.

@@ -56,7 +56,7 @@ def test_every_number_of_the_ledger_has_a_type():
 
 
 def test_the_bounds_are_those_that_are_known():
-    assert len(BOUNDS) >= 30
+    assert len(BOUNDS) >= 35
     assert RECORDED["pflmf.theorem1"].measured_is == LOWER
     assert RECORDED["pflmf.theorem1"].predicted_is == VALUE
     assert RECORDED["fedrep.eq12"].measured_is == LOWER

@@ -1,5 +1,6 @@
 """Stronger versions of statements: what is moved, which way, and what becomes of it."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -66,6 +67,18 @@ def test_what_has_too_few_draws_for_the_statement_itself_is_tried_with_more(monk
     monkeypatch.setattr(mutants, "claims", lambda papers: {item.id: item})
     assert item.verify("quick").verdict == UNDECIDED
     assert measure(item)["factor"]["moved"] == dict.fromkeys(("5", "10", "50"), "not noticed")
+
+
+def test_what_a_counterexample_decides_has_no_constants_to_move():
+    def check(budget, rng, *, factor=1.0, printed=True):
+        yield Cases([(2.0, factor, {})])
+
+    item = Claim("a.printed", "so", check, control={"factor": 0.5})
+    assert item.values == {"printed": True}
+    with complaint(ValueError, "a.printed", "stronger"):
+        replace(item, stronger={"factor": -1})
+    corrected = replace(item, constants={"printed": False}, stronger={"factor": -1})
+    assert corrected.values == {"factor": 1.0, "printed": False}
 
 
 def test_intervals_prove_a_stronger_version(monkeypatch):

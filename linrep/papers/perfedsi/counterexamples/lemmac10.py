@@ -15,8 +15,11 @@ def root(square: Fraction, up: int) -> Fraction:
     return Fraction(isqrt(int(square * DIGITS**2)) + up, DIGITS)
 
 
-def sides() -> tuple[Fraction, Fraction]:
-    """Return a lower bound of the left side and an upper one of the right."""
+def sides(future: int = 1) -> tuple[Fraction, Fraction]:
+    """Return a lower bound of the left side and an upper one of the right.
+
+    Without `future` the event is that of the round's start.
+    """
     d, clients, eta, V = 16, 20, Fraction(1, 10**9), Fraction(1)
     mu, size, error = Fraction(11, 10), Fraction(9999, 10001), Fraction(200, 10001)
     row = size / 4
@@ -35,7 +38,7 @@ def sides() -> tuple[Fraction, Fraction]:
 
     assert regular([row] * d, V)
     kept = [
-        regular([row - eta * y * V * (j == i) for j in range(d)], V - eta * y * row)
+        regular([row - eta * y * V * (j == i) for j in range(d)], V - eta * y * row) or not future
         for i, y in enumerate(x)
     ]
     share = Fraction(sum(kept), d)
