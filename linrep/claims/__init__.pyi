@@ -9,6 +9,7 @@ from .claim import corrections as corrections
 from .claim import load_file as load_file
 from .claim import select as select
 from .claim import statement as statement
+from .evidence import DEPENDS as DEPENDS
 from .evidence import FAILS as FAILS
 from .evidence import HOLDS as HOLDS
 from .evidence import LEVEL as LEVEL
@@ -29,6 +30,9 @@ from .measurements import Search as Search
 from .measurements import Together as Together
 from .measurements import Vacuous as Vacuous
 from .measurements import within_reach as within_reach
+from .multiverse import Comparison as Comparison
+from .multiverse import Growth as Growth
+from .multiverse import Multiverse as Multiverse
 from .prose import proved as proved
 from .rates import Rate as Rate
 from .sampled import Frequency as Frequency

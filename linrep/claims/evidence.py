@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from linrep.claims.multiverse import Map
+
 #: What a number is of the quantity that it is named after: it itself, or a bound of it.
 VALUE, LOWER, UPPER = TYPES = "value", "lower bound", "upper bound"
 
-HOLDS, MISPRINT, FAILS, VACUOUS, UNDECIDED = VERDICTS = (
-    "holds", "misprint", "fails", "vacuous", "undecided",
+HOLDS, MISPRINT, DEPENDS, FAILS, VACUOUS, UNDECIDED = VERDICTS = (
+    "holds", "misprint", "depends on the reading", "fails", "vacuous", "undecided",
 )  # fmt: skip
 #: In place of a verdict, of a check that raised, and where none has been run.
 ERROR, UNCHECKED = "error", "unchecked"
@@ -46,6 +48,7 @@ LEVEL = LEDGER_LEVEL / STATISTICAL_CLAIMS
 _VERBS = {  # of one, and of several
     HOLDS: ("holds", "hold"),
     MISPRINT: ("is a misprint", "are misprints"),
+    DEPENDS: ("depends on the reading", "depend on the reading"),
     FAILS: ("fails", "fail"),
     ERROR: ("stops with an error", "stop with an error"),
 }
@@ -222,6 +225,7 @@ class Part(TypedDict, total=False):
     claimed: str
     ground: str
     asked: list[str]
+    map: Mapping[str, Any] | None
     counterexample: Mapping[str, Any] | None
     worst: Mapping[str, Any] | None
 
@@ -232,10 +236,11 @@ class Evidence:
 
     Attributes
     ----------
-    verdict : {"holds", "misprint", "fails", "vacuous", "undecided", "error"}
+    verdict : {"holds", "misprint", "depends on the reading", "fails", "vacuous", "undecided", "error"}
         Misprint: it fails where it is stated, and holds in the form that the paper prints
-        elsewhere. Vacuous: the hypotheses or the bound say nothing at any size that can exist.
-        Error: the check raised.
+        elsewhere. Depends on the reading: its words leave open what is compared, and it holds in
+        some readings and fails in others. Vacuous: the hypotheses or the bound say nothing at any
+        size that can exist. Error: the check raised.
     sentence : str
         What was found, in one sentence.
     measured, predicted : float
@@ -285,6 +290,9 @@ class Evidence:
         Lines of a proof that solvers are asked: where they prove them all, it is certified.
     phrase : str
         The paper's words that can be read so.
+    map : Map or None
+        Of a sentence on a figure or a table: the verdict of each reading, see
+        :class:`linrep.claims.multiverse.Map`.
     printed_at : str
         Of a reading: where else the paper has this form, "" where it reads the sentence itself.
 
@@ -323,6 +331,7 @@ class Evidence:
     measured_is: str = VALUE
     predicted_is: str = VALUE
     worst: Mapping[str, Any] | None = None
+    map: Map | None = None
 
     def __post_init__(self):
         if self.verdict not in (*VERDICTS, ERROR, UNCHECKED):
@@ -376,6 +385,7 @@ class Evidence:
     def as_json(self) -> dict[str, Any]:
         """Return what a ledger holds of it: plain values, None for what is not finite."""
         values = {name: plain_values(getattr(self, name)) for name in Part.__annotations__}
+        values["map"] = None if self.map is None else self.map.as_json()
         finite = {name: _finite(getattr(self, name)) for name in _NUMBERS}
         return values | finite
 
@@ -429,6 +439,10 @@ def fields_of(values: Mapping[str, Any]) -> dict[str, Any]:
     known = {name: value for name, value in values.items() if value is not None}
     if "asked" in known:
         known["asked"] = tuple(known["asked"])
+    if "map" in known:
+        from linrep.claims.multiverse import Map
+
+        known["map"] = Map(**known["map"])
     ends = known.pop("low", math.nan), known.pop("high", math.nan)
     return known if all(map(math.isnan, ends)) else {**known, "interval": ends}
 
@@ -476,7 +490,7 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
     parts = tuple(parts)
     if not parts:
         raise ValueError("parts must hold at least one piece of evidence, got none")
-    order = (FAILS, UNDECIDED, VACUOUS, MISPRINT, HOLDS)
+    order = (FAILS, UNDECIDED, DEPENDS, VACUOUS, MISPRINT, HOLDS)
 
     def rank(part):
         firm = STRENGTHS.index(part.strength) if part.strength else len(STRENGTHS)
@@ -507,6 +521,7 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
         name="",
         reading="",
         asked=(),
+        map=None,
         parts=parts,
         **strengths_of_parts(parts, chief.verdict),
         kinds=tuple(dict.fromkeys(kind for part in parts for kind in part.kinds)),

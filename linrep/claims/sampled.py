@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 from scipy.stats import binom, norm, page_trend_test, rankdata
 
 from linrep._lib import validation as check
@@ -28,6 +29,8 @@ from linrep.claims.confidence import (
 from linrep.claims.evidence import UNDECIDED, Evidence, decided, words
 from linrep.claims.measurements import Measurement, _of, _samples, _thinned, in_order, ratio
 from linrep.stats import proportion_interval
+
+_FAR = 1e6  # times a ratio, beyond which an end of its interval is not looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,6 +346,9 @@ class Paired(Measurement):
         Ratios within 1 -+ this are ties.
     same : bool, default False
         The claim is that they tie.
+    statistic : {"median", "mean"}
+        What is compared: the median of the ratios of pairs, which needs no law, or the ratio of the
+        means, by Fieller's interval with the skewness taken off.
 
     Examples
     --------
@@ -360,6 +366,7 @@ class Paired(Measurement):
     _: KW_ONLY
     tie: float = 0.02
     same: bool = False
+    statistic: str = "median"
     quantity: str = "median ratio"
 
     statistical: ClassVar[bool] = True
@@ -370,6 +377,7 @@ class Paired(Measurement):
             object.__setattr__(self, side, _samples(self, side, getattr(self, side)))
         if np.shape(self.smaller) != np.shape(self.larger):
             raise ValueError(f"{_of(self)} has sides of different lengths")
+        check.choice("statistic", self.statistic, ("median", "mean"))
 
     def _joined(self, others):
         return {
@@ -382,27 +390,47 @@ class Paired(Measurement):
         with np.errstate(invalid="ignore", divide="ignore"):
             ratios = np.sort(np.where(a == b, 1.0, a / b), axis=None)
         n = ratios.size
-        # Largest r with P(Binomial(n, 1/2) < r) <= level / 2: the r-th smallest and largest.
-        rank = int(binom.ppf(level / 2.0, n, 0.5))
-        low, high = (ratios[rank - 1], ratios[n - rank]) if rank > 0 else (0.0, math.inf)
+        if self.statistic == "mean":
+            middle, low, high = _ratio_of_means(a, b, level / 2.0)
+        else:
+            # Largest r with P(Binomial(n, 1/2) < r) <= level / 2: the r-th smallest and largest.
+            rank = int(binom.ppf(level / 2.0, n, 0.5))
+            low, high = (ratios[rank - 1], ratios[n - rank]) if rank > 0 else (0.0, math.inf)
+            middle = float(np.median(ratios))
         within = low >= 1.0 - tie and high <= 1.0 + tie
         below, above = high < 1.0 - tie, low > 1.0 + tie
         good, bad = (within, below or above) if self.same else (below, above or within)
         wins, ties = int(np.sum(ratios < 1.0 - tie)), int(np.sum(np.abs(ratios - 1.0) <= tie))
-        median = float(np.median(ratios))
+        what = "median ratio" if self.statistic == "median" else "ratio of the means"
         return decided(
             good,
             bad,
-            f"median ratio {median:.3g} [{low:.3g}, {high:.3g}]: {wins} smaller, {ties} tied, "
+            f"{what} {middle:.3g} [{low:.3g}, {high:.3g}]: {wins} smaller, {ties} tied, "
             f"{n - wins - ties} larger",
-            example={"median ratio": median},
-            needed=lambda: more(n, _times_of_ratios(ratios, tie, level), "seeds"),
-            measured=median,
+            example={what: middle},
+            needed=lambda: more(n, self._times(ratios, (middle, low, high), level), "seeds"),
+            measured=middle,
             predicted=1.0,
             interval=(float(low), float(high)),
             n_trials=n,
             level=level,
         )
+
+    def _times(self, ratios, found, level):
+        """Return how many times the seeds put the whole interval below, above or within the ties."""
+        if self.statistic == "median":
+            return _times_of_ratios(ratios, self.tie, level)
+        middle, low, high = found
+        half = max(middle - low, high - middle)
+        if not math.isfinite(half):
+            return math.nan
+        ends = [1.0 - self.tie - middle, 1.0 + self.tie - middle]
+
+        def undecided(seeds):
+            fewer = ratios.size / seeds
+            return inside_later(ends, half * np.sqrt(fewer), fewer, half / norm.isf(level / 2.0))
+
+        return times(ratios.size, undecided)
 
     def picture(self, level: float) -> pd.DataFrame | None:
         """Return the ratios in order of size."""
@@ -480,6 +508,33 @@ def equal_replicates(made: int, level: float, at: str = "") -> Evidence:
     """Return that replicates do not differ: none may be of a rarer kind by chance alone."""
     sentence = f"replicates are all equal{at}, which says nothing of their noise"
     return Evidence(UNDECIDED, sentence, needed=UNTIL_DIFFERENT, n_trials=made, level=level)
+
+
+def _ratio_of_means(a, b, tail):
+    """Return a mean over another, and its interval: no end where samples do not allow one.
+
+    The ratio r is where the interval of the mean of a - r b has 0 (Fieller, JRSS B 16, 1954).
+    """
+    if not (np.isfinite(a).all() and np.isfinite(b).all() and b.mean() > 0.0):
+        return math.nan, 0.0, math.inf
+    ratio = float(a.mean() / b.mean())
+
+    def excess(r, place):
+        return of_mean(Moments.of(a - r * b), tail)[place]
+
+    ends = []
+    for place, factor in enumerate((0.5, 2.0)):
+        near, far = ratio, ratio * factor
+        # The lower end is where a smaller r leaves 0 below the interval, the upper one above it.
+        while (excess(far, place) > 0.0) == bool(place) and 1.0 / _FAR < far / ratio < _FAR:
+            near, far = far, far * factor
+        if (excess(far, place) > 0.0) == bool(place):
+            ends.append((0.0, math.inf)[place])
+        elif (excess(near, place) > 0.0) == bool(place):
+            ends.append(brentq(excess, near, far, args=(place,), rtol=1e-9))
+        else:  # of equal ratios to rounding
+            ends.append(ratio)
+    return ratio, ends[0], ends[1]
 
 
 def _times_of_ratios(ratio, tie, level):

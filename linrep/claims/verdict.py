@@ -26,6 +26,7 @@ from linrep.claims.evidence import (
     strengths_of,
 )
 from linrep.claims.measurements import CLAIMED, Curve, Measurement, Readings, Together, flat, shared
+from linrep.claims.multiverse import Reread
 from linrep.claims.sampled import Frequency, shares
 
 _PANELS = 6
@@ -97,6 +98,9 @@ def _runs_decide(item, unit):
     found = _decided(item, unit)
     if found.verdict != UNDECIDED:
         return True
+    if isinstance(item, Reread):
+        each = unit * item.weight / len(item.cells)
+        return all(_runs_decide(cell, each / (shared([cell]) or 1.0)) for cell in item.cells)
     if isinstance(item, Readings):
         open_parts = [part for part in item.parts if _decided(part, unit).verdict == UNDECIDED]
         return any(_runs_decide(part, unit) for part in open_parts)
@@ -125,6 +129,9 @@ def _decided(item, unit):
         several = tuple(part for part in parts if read_in_several_ways(part))
         whole = combine(parts)
         return replace(whole, parts=several, name=item.name, printed_at=item.printed_at)
+    if isinstance(item, Reread):
+        each = unit * item.weight / len(item.cells)
+        return item.decided([_decided(cell, each / (shared([cell]) or 1.0)) for cell in item.cells])
     if isinstance(item, Readings):
         best = _best([_decided(part, unit) for part in item.parts], item.name)
         return replace(best, phrase=item.phrase, printed_at=item.printed_at)

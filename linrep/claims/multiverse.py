@@ -1,0 +1,670 @@
+"""Sentences on figures and tables: decided in every reading that their words leave open.
+
+What a paper says of runs leaves things open: how long they are, which statistic is meant, whether
+every panel is, or all together. Here each combination of what is open is a cell with a verdict of
+its own, and the verdict on the sentence says in how many it holds: a multiverse analysis (Steegen,
+Tuerlinckx, Gelman and Vanpaemel, Perspectives on Psychological Science 11, 2016), whose picture is
+the specification curve (Simonsohn, Simmons and Nelson, Nature Human Behaviour 4, 2020). Values of
+the axes that many sentences have stand here, so that no statement chooses them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
+from itertools import combinations, pairwise, product
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+
+from linrep._lib import validation as check
+from linrep.claims.evidence import (
+    DEPENDS,
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    Evidence,
+    counted,
+    plain_values,
+    strengths_of,
+)
+from linrep.claims.measurements import Measurement, Together, _of, joined, shared
+from linrep.claims.sampled import Paired, Trend
+
+#: Two numbers tie whose ratio is within 1 -+ this.
+TIES = {"no tie": 0.0, "0.5 %": 0.005, "2 %": 0.02}
+#: Of runs: a median of the ratios of pairs, or the ratio of the means, as curves of means show it.
+STATISTICS = {"median": "median", "mean": "mean"}
+#: Whether a sentence is about all sizes together, or about each of them.
+SCOPES = ("all sizes together", "every size")
+#: How a quantity may be meant to grow along sizes.
+GROWTHS = ("on average", "from end to end", "at every step")
+#: What of a run counts up to a length.
+OF_RUN = ("last", "best")
+
+_LETTERS = {HOLDS: "h", FAILS: "f"}  # all others are undecided
+_VERDICTS = {"h": HOLDS, "f": FAILS, "u": UNDECIDED}
+
+
+def lengths(longest: int, end: int | None = None) -> tuple[int, ...]:
+    """Return the lengths at which runs are read where a sentence says none.
+
+    Parameters
+    ----------
+    longest : int
+        The longest run that the paper states, T: they are T/8, T/4, T/2, T and 2 T.
+    end : int, optional
+        Where an axis ends that is longer: they go on, each twice the one before, up to twice that.
+
+    Returns
+    -------
+    tuple of int
+
+    Examples
+    --------
+    >>> from linrep.claims.multiverse import lengths
+    >>> lengths(200), lengths(100, 500)
+    ((25, 50, 100, 200, 400), (12, 25, 50, 100, 200, 400, 800))
+    """
+    longest = check.integer("longest", longest, minimum=8)
+    found = [longest / 8 * 2**power for power in range(5)]
+    while end is not None and 2.0 * found[-1] <= 2.0 * end:
+        found.append(2.0 * found[-1])
+    return tuple(map(int, found))
+
+
+def up_to(errors: Any, at: Sequence[int]) -> np.ndarray:
+    """Return the last and the best of each run's errors up to some lengths.
+
+    Parameters
+    ----------
+    errors : array_like, shape (..., T)
+        Of runs, in order.
+    at : sequence of int
+        Places on the last axis.
+
+    Returns
+    -------
+    ndarray, shape (2, len(at), ...)
+        In the order of `OF_RUN`; what is not finite is infinite from there on.
+    """
+    errors = np.asarray(errors, dtype=float)
+    errors = np.where(np.isfinite(errors), errors, np.inf)
+    both = np.stack([errors, np.minimum.accumulate(errors, axis=-1)])
+    return np.moveaxis(both[..., list(at)], -1, 1)
+
+
+# What is found of a sentence, cell by cell.
+
+
+@dataclass(frozen=True)
+class Map:
+    """The verdicts of a sentence in all of its readings.
+
+    Attributes
+    ----------
+    axes : mapping of str to sequence of str
+        What is open, and its values. Cells are in the order of their product, the last the fastest.
+    verdicts : str
+        A letter a cell: h for holds, f for fails, u for undecided.
+    phrase : str
+        The paper's words that leave it open.
+    excluded : mapping of str to mapping of str to str
+        Values of axes that the paper's words exclude, with these words.
+    estimate, low, high : sequence of float or None
+        The number of each cell, and its interval.
+    quantity : str
+        What these are, "" where cells have different ones.
+    limit : float or None
+        What the statement says of it.
+
+    Examples
+    --------
+    >>> from linrep.claims.multiverse import Map
+    >>> found = Map({"epochs": ("10", "20"), "statistic": ("median", "mean")}, "ffhu")
+    >>> found.verdict(), found.decides()
+    ('depends on the reading', {'epochs': 0.5})
+    """
+
+    axes: Mapping[str, Sequence[str]]
+    verdicts: str
+    phrase: str = ""
+    excluded: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    estimate: Sequence[float | None] = ()
+    low: Sequence[float | None] = ()
+    high: Sequence[float | None] = ()
+    quantity: str = ""
+    limit: float | None = None
+
+    @classmethod
+    def of(cls, cells: Sequence[Evidence], axes: Any, phrase: str, excluded: Any) -> Self:
+        """Put decided cells together."""
+        same = len({(cell.quantity, cell.predicted) for cell in cells}) == 1
+        return cls(
+            {name: tuple(values) for name, values in axes.items()},
+            "".join(_LETTERS.get(cell.verdict, "u") for cell in cells),
+            phrase,
+            {name: dict(words) for name, words in excluded.items()},
+            *(
+                tuple(_rounded(getattr(cell, name)) for cell in cells)
+                for name in ("measured", "low", "high")
+            ),
+            cells[0].quantity if same else "",
+            _rounded(cells[0].predicted) if same else None,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values, from which ``Map(**values)`` makes it again."""
+        found = {name: plain_values(value) for name, value in vars(self).items()}
+        return {name: value for name, value in found.items() if value not in (None, "", {}, [])}
+
+    @property
+    def counted(self) -> list[bool]:
+        """Of each cell whether it counts: no value of it is excluded."""
+        return [
+            not any(value in self.excluded.get(name, ()) for name, value in reading.items())
+            for reading in self.readings()
+        ]
+
+    def readings(self) -> list[dict[str, str]]:
+        """Return the values of each cell."""
+        return [dict(zip(self.axes, values, strict=True)) for values in product(*self.axes.values())]
+
+    def counts(self, *, excluded: bool = False) -> dict[str, int]:
+        """Return how many cells have which verdict.
+
+        Parameters
+        ----------
+        excluded : bool, default False
+            Count excluded cells as well.
+        """
+        letters = (
+            letter
+            for letter, counts in zip(self.verdicts, self.counted, strict=True)
+            if counts or excluded
+        )
+        found = Counter(letters)
+        return {verdict: found[letter] for letter, verdict in _VERDICTS.items()}
+
+    def verdict(self, *, excluded: bool = False) -> str:
+        """Return what is found of the sentence: all cells alike, both, or undecided.
+
+        Parameters
+        ----------
+        excluded : bool, default False
+            Count excluded cells as well.
+        """
+        counts = self.counts(excluded=excluded)
+        if counts[HOLDS] and counts[FAILS]:
+            return DEPENDS
+        if counts[UNDECIDED]:
+            return UNDECIDED
+        return HOLDS if counts[HOLDS] else FAILS
+
+    def decides(self) -> dict[str, float]:
+        """Return what it depends on, what decides most first.
+
+        Of an axis that is the share of the pairs of readings that differ in it alone of which one
+        holds and the other fails; axes of which no pair does are left out.
+        """
+        shape = [len(values) for values in self.axes.values()]
+        code = np.array([{"h": 1, "f": -1}.get(each, 0) for each in self.verdicts]).reshape(shape)
+        kept = np.array(self.counted).reshape(shape)
+        found = {}
+        for place, name in enumerate(self.axes):
+            pairs = flips = 0
+            for one, other in combinations(range(shape[place]), 2):
+                both = kept.take(one, place) & kept.take(other, place)
+                pairs += int(both.sum())
+                opposite = code.take(one, place) * code.take(other, place) < 0
+                flips += int((both & opposite).sum())
+            if flips:
+                found[name] = flips / pairs
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    def sentence(self) -> str:
+        """Return what is found in a sentence."""
+        counts = self.counts()
+        total = sum(counts.values())
+        texts = [", ".join(text for _, text in counted(counts)) + f" of {total} readings"]
+        if total == 1:
+            texts = [f"its one reading {HOLDS if counts[HOLDS] else 'does not hold'}"]
+        if deciding := self.decides():
+            said = (f"{name} ({share:.0%})" for name, share in deciding.items())
+            texts.append("what decides: " + ", ".join(said))
+        if self.excluded:
+            every = self.counts(excluded=True)
+            verdict = self.verdict(excluded=True)
+            more = sum(every.values()) - total
+            texts.append(f"with the {more} that the paper's words exclude: {verdict}")
+        return "; ".join(texts)
+
+    def lines(self) -> list[str]:
+        """Return how many readings have which verdict by the value of each axis, in lines."""
+        deciding = self.decides()
+        table = self.rows()
+        found = []
+        for name in sorted(self.axes, key=lambda name: -deciding.get(name, 0.0)):
+            texts = []
+            for value in self.axes[name]:
+                own = table[(table[name] == value) & table["counted"]]
+                counts = own["verdict"].value_counts()
+                words = self.excluded.get(name, {}).get(value)
+                said = "/".join(str(counts.get(each, 0)) for each in _VERDICTS.values())
+                texts.append(f"{value} {f'excluded by “{words}”' if words else said}")
+            found.append(f"{name}: " + ", ".join(texts))
+        return found
+
+    def rows(self) -> pd.DataFrame:
+        """Return a row a cell: its values, whether it counts, its verdict, number and interval."""
+        table = pd.DataFrame(self.readings())
+        table["counted"] = self.counted
+        table["verdict"] = [_VERDICTS[letter] for letter in self.verdicts]
+        for name in ("estimate", "low", "high"):
+            values = getattr(self, name) or [None] * len(table)
+            table[name] = np.array(values, dtype=float)
+        return table
+
+    def points(self, name: str = "") -> pd.DataFrame:
+        """Return what its picture is drawn from.
+
+        Parameters
+        ----------
+        name : str
+            Of the part.
+        """
+        table = self.rows()
+        order = [list(_VERDICTS.values()).index(each) for each in table["verdict"]]
+        keys = [table["estimate"], order] if self.quantity else [order]
+        table = table.iloc[np.lexsort(keys)].reset_index(drop=True)
+        limit = np.nan if self.limit is None else self.limit
+        return pd.DataFrame(
+            {
+                "panel": name,
+                "x": np.arange(1.0, len(table) + 1.0),
+                "y": table["estimate"] if self.quantity else np.nan,
+                "low": table["low"] if self.quantity else np.nan,
+                "high": table["high"] if self.quantity else np.nan,
+                "series": table["verdict"].where(table["counted"], "excluded"),
+                "xlabel": "reading, in order",
+                "ylabel": self.quantity,
+                "predicted": limit,
+                "reading": [
+                    "\n".join(f"{axis}: {row[axis]}" for axis in self.axes)
+                    for _, row in table.iterrows()
+                ],
+            }
+        )
+
+
+def _rounded(value):
+    """Return a number to as many digits as are recorded, None for what is not finite."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
+# What is measured.
+
+
+@dataclass(frozen=True, eq=False)
+class Reread(Measurement):
+    """Base of what is measured in every reading of a sentence.
+
+    Attributes
+    ----------
+    phrase : str
+        The paper's words that leave it open.
+    excluded : mapping of str to mapping of str to str
+        Of axes the values that the paper's words exclude, with these words. Such cells are decided
+        and shown, and do not count.
+
+    Notes
+    -----
+    The probability that any cell has a wrong verdict by chance is at most the level that the
+    measurement gets, whatever runs cells share: each has an equal share of it.
+    """
+
+    _: KW_ONLY
+    phrase: str = ""
+    excluded: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    quantity: str = "share of readings that hold"
+
+    @property
+    def statistical(self) -> bool:  # type: ignore[override]
+        """Whether deciding any of its cells can go wrong by chance."""
+        return shared(self.cells) > 0.0
+
+    def __post_init__(self):
+        if not self.phrase:
+            raise ValueError(f"{_of(self)}: phrase must have the paper's words that leave it open")
+        for name, values in self.excluded.items():
+            for value, words in values.items():
+                if value not in self.axes.get(name, ()) or not words:
+                    raise ValueError(
+                        f"{_of(self)}: excluded must have the paper's words by value of its axes, "
+                        f"{', '.join(self.axes)}, got {name!r}: {dict(values)}"
+                    )
+        if any(len(self.excluded.get(name, ())) == len(each) for name, each in self.axes.items()):
+            raise ValueError(f"{_of(self)}: excluded must leave a reading")
+
+    def decided(self, cells: Sequence[Evidence]) -> Evidence:
+        """Return what is found of the sentence, of its cells, decided in their order."""
+        found = Map.of(cells, self.axes, self.phrase, self.excluded)
+        verdict, counts = found.verdict(), found.counts()
+        counting = [cell for cell, counts in zip(cells, found.counted, strict=True) if counts]
+        which = (HOLDS, FAILS) if verdict == DEPENDS else (verdict,)
+        having = [cell for cell in counting if cell.verdict in which]
+        needed = [cell.needed for cell in counting if cell.needed]
+        return Evidence(
+            verdict,
+            found.sentence(),
+            measured=counts[HOLDS] / len(counting),
+            predicted=1.0,
+            quantity=self.quantity,
+            n_trials=max(cell.n_trials for cell in cells),
+            level=min(1.0, sum(cell.level for cell in cells)),
+            counterexample=having[0].counterexample if verdict == FAILS else None,
+            needed=max(needed, key=_count) if verdict == UNDECIDED and needed else "",
+            name=self.name,
+            kinds=tuple(dict.fromkeys(kind for cell in cells for kind in cell.kinds)),
+            points=found.points(),
+            map=found,
+            **strengths_of(
+                [replace(cell, verdict=verdict) for cell in having], verdict, every=verdict != FAILS
+            ),
+        )
+
+
+def _count(needed):
+    """Return the number in what it would take, infinity where there is none."""
+    digits = "".join(filter(str.isdigit, needed))
+    return float(digits) if digits else math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Multiverse(Reread):
+    """A sentence measured in every reading that its words leave open; :meth:`of` makes one.
+
+    Attributes
+    ----------
+    axes : mapping of str to sequence of str
+        What is open, and its values.
+    cells : sequence of Measurement
+        One for each combination of values, the last axis the fastest.
+
+    Examples
+    --------
+    >>> from linrep.claims import Condition, Multiverse, judge
+    >>> accuracy = {"A": (70, 80), "B": (75, 70)}
+    >>> def ahead(column, by):
+    ...     gain = accuracy["A"][column] - accuracy["B"][column]
+    ...     return Condition(gain > by, measured=gain, claimed=by)
+    >>> axes = {"column": {"first": 0, "second": 1}, "by": {"0": 0, "5 points": 5}}
+    >>> found = judge([Multiverse.of(ahead, axes, phrase="A outperforms B")])
+    >>> found.verdict, found.parts[0].map.decides()
+    ('depends on the reading', {'column': 1.0})
+    """
+
+    axes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    cells: Sequence[Measurement] = ()
+
+    def __post_init__(self):
+        axes = {name: tuple(map(str, values)) for name, values in self.axes.items()}
+        object.__setattr__(self, "axes", axes)
+        if not self.cells or len(self.cells) != math.prod(map(len, axes.values())):
+            raise ValueError(f"{_of(self)} must have a cell for each combination of its axes")
+        for cell in self.cells:
+            check.instance("cells", cell, Measurement)
+        super().__post_init__()
+
+    @classmethod
+    def of(
+        cls,
+        measure: Callable[..., Measurement],
+        axes: Mapping[str, Mapping[str, Any] | Sequence[Any]],
+        **options: Any,
+    ) -> Self:
+        """Measure a sentence in each combination of values.
+
+        Parameters
+        ----------
+        measure : callable
+            Is called with a keyword argument an axis, and returns a measurement.
+        axes : mapping
+            Names of axes, in which blanks stand for underscores of keywords, and their values: by
+            label, or in a sequence where their text labels them.
+        **options
+            Further attributes.
+        """
+        named = {
+            name: dict(values) if isinstance(values, Mapping) else {str(x): x for x in values}
+            for name, values in axes.items()
+        }
+        keywords = [name.replace(" ", "_") for name in named]
+        cells = [
+            measure(**dict(zip(keywords, values, strict=True)))
+            for values in product(*(each.values() for each in named.values()))
+        ]
+        return cls({name: tuple(values) for name, values in named.items()}, cells, **options)
+
+    def _joined(self, others):
+        return {"cells": joined([self.cells, *(other.cells for other in others)])}
+
+
+@dataclass(frozen=True, eq=False)
+class _OfRuns(Reread):
+    """Base of what is measured of arrays of runs.
+
+    Attributes
+    ----------
+    over : mapping of str to sequence
+        Of the arrays the axes but the last, which is that of the runs, with their values.
+    sizes : str
+        Which of them has the sizes that the sentence is about; the others are open.
+    """
+
+    over: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True)
+    sizes: str = field(default="", kw_only=True)
+
+    #: Which of its attributes have an entry a run.
+    arrays: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self):
+        over = {name: tuple(map(str, values)) for name, values in self.over.items()}
+        object.__setattr__(self, "over", over)
+        shape = tuple(map(len, over.values()))
+        for name in self.arrays:
+            values = check.real_array(name, getattr(self, name))
+            object.__setattr__(self, name, values)
+            if values.ndim != len(shape) + 1 or values.shape[:-1] != shape or not values.size:
+                raise ValueError(
+                    f"{_of(self)}: {name} must be of shape {shape} with an axis of runs behind, "
+                    f"got {values.shape}"
+                )
+            if np.isnan(values).any():
+                raise ValueError(f"{_of(self)} holds NaN in its {name}")
+            if values.shape != getattr(self, self.arrays[0]).shape:
+                raise ValueError(f"{_of(self)} has {' and '.join(self.arrays)} of different shapes")
+        for name in self._inner:
+            if name not in over:
+                raise ValueError(f"{_of(self)}: over must have the axis {name!r}")
+        super().__post_init__()
+
+    @property
+    def _inner(self):
+        """The axes that readings do not choose from."""
+        return [self.sizes] if self.sizes else []
+
+    @property
+    def _how(self):
+        """The further axes, with their values by label."""
+        several = self.sizes and len(self.over[self.sizes]) > 1
+        return {"scope": {name: name for name in SCOPES}} if several else {}
+
+    @cached_property
+    def axes(self) -> dict[str, tuple[str, ...]]:
+        """What is open, and its values: axes of the arrays, then those of the kind of sentence."""
+        own = {name: values for name, values in self.over.items() if name not in self._inner}
+        return own | {name: tuple(values) for name, values in self._how.items()}
+
+    @cached_property
+    def cells(self) -> list[Measurement]:
+        """A measurement for each combination of values, the last axis the fastest."""
+        own = [name for name in self.over if name not in self._inner]
+        found = []
+        for places in product(*(range(len(self.over[name])) for name in own)):
+            at = dict(zip(own, places, strict=True))
+            where = tuple(at.get(name, slice(None)) for name in self.over)
+            runs = [getattr(self, name)[where] for name in self.arrays]
+            inner = [name for name in self.over if name in self._inner]
+            first = inner.index(self.sizes) if self.sizes else None
+            runs = [each[None] if first is None else np.moveaxis(each, first, 0) for each in runs]
+            setting = {name: self.over[name][place] for name, place in at.items()}
+            for values in product(*(each.items() for each in self._how.values())):
+                labels = {name: label for name, (label, _) in zip(self._how, values, strict=True)}
+                how = {name: value for name, (_, value) in zip(self._how, values, strict=True)}
+                found.append(self._cell(runs, how, {**setting, **labels}))
+        return found
+
+    def _cell(self, runs, how, setting):
+        """Return the measurement of a reading, of arrays with an axis of sizes before all others."""
+        scope = how.pop("scope", SCOPES[0])
+        if scope == SCOPES[0]:
+            return self._measured(self._pooled(runs), how, setting)
+        parts = []
+        for place, size in enumerate(self.over[self.sizes]):
+            at = {**setting, self.sizes: size}
+            parts.append(replace(self._measured([each[place] for each in runs], how, at), name=size))
+        return Together(parts)
+
+    def _joined(self, others):
+        return {
+            name: np.concatenate([getattr(each, name) for each in (self, *others)], axis=-1)
+            for name in self.arrays
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(_OfRuns):
+    """Numbers of paired runs of which one is claimed to be smaller, in every reading.
+
+    Attributes
+    ----------
+    smaller, larger : array_like
+        Positive; an axis for each of `over`, and a last one of runs. Entries of one place share
+        their random numbers. Infinity stands for "never".
+    of : {"errors", "rounds"}
+        What they are: of rounds the median alone is read, as a run that never gets there has no
+        finite number.
+
+    Notes
+    -----
+    Beside the axes of `over` these are open: whether all sizes are meant together or each of them
+    (`SCOPES`), the statistic (`STATISTICS`), and what counts as a tie (`TIES`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linrep.claims import Comparison, judge
+    >>> larger = 1.0 + np.random.default_rng(0).random((2, 60))
+    >>> smaller = larger * [[0.9], [1.1]]
+    >>> found = judge([Comparison(smaller, larger, over={"T": (10, 20)}, phrase="eventually")])
+    >>> found.verdict, found.parts[0].map.decides()
+    ('depends on the reading', {'T': 1.0})
+    """
+
+    smaller: Any = ()
+    larger: Any = ()
+    _: KW_ONLY
+    of: str = "errors"
+
+    arrays: ClassVar[tuple[str, ...]] = ("smaller", "larger")
+
+    def __post_init__(self):
+        check.choice("of", self.of, ("errors", "rounds"))
+        super().__post_init__()
+
+    @property
+    def _how(self):
+        own = {"statistic": STATISTICS} if self.of == "errors" else {}
+        return {**super()._how, **own, "tie": TIES}
+
+    def _pooled(self, runs):
+        """Put the runs of all sizes together, each size's numbers over what is usual there."""
+        usual = runs[1].mean(axis=-1, keepdims=True)
+        usual = np.where(np.isfinite(usual) & (usual > 0.0), usual, 1.0)
+        return [(each / usual).ravel() for each in runs]
+
+    def _measured(self, runs, how, setting):
+        return Paired(*runs, quantity=f"ratio of {self.of}", setting=setting, **how)
+
+
+@dataclass(frozen=True, eq=False)
+class Growth(_OfRuns):
+    """A number of runs that is claimed to grow along sizes, in every reading.
+
+    Attributes
+    ----------
+    values : array_like
+        Positive; an axis for each of `over`, and a last one of runs.
+    along : str
+        Which axis of `over` it grows along.
+    falls : bool, default False
+        It is claimed to fall.
+
+    Notes
+    -----
+    Beside the axes of `over` these are open: whether it grows on average, from the first size to
+    the last, or at every step (`GROWTHS`); and, of other sizes, whether all are meant together or
+    each of them (`SCOPES`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linrep.claims import Growth, judge
+    >>> values = np.random.default_rng(0).random((3, 60)) + [[1.0], [3.0], [2.0]]
+    >>> found = judge([Growth(values, over={"n": (1, 2, 3)}, along="n", phrase="grows with n")])
+    >>> found.parts[0].map.verdicts, found.parts[0].map.decides()
+    ('hhf', {'grows': 0.6666666666666666})
+    """
+
+    values: Any = ()
+    _: KW_ONLY
+    along: str = ""
+    falls: bool = False
+
+    arrays: ClassVar[tuple[str, ...]] = ("values",)
+
+    @property
+    def _inner(self):
+        return [*super()._inner, self.along]
+
+    @property
+    def _how(self):
+        few = len(self.over[self.along]) < 3  # one step
+        grows = GROWTHS[1:2] if few else GROWTHS
+        return {**super()._how, "grows": {name: name for name in grows}}
+
+    def _pooled(self, runs):
+        (values,) = runs
+        return [np.concatenate(list(values), axis=-1)]
+
+    def _measured(self, runs, how, setting):
+        values = runs[0][::-1] if self.falls else runs[0]
+        labels = self.over[self.along][::-1] if self.falls else self.over[self.along]
+        if how["grows"] == GROWTHS[0]:
+            return Trend(values.T, setting=setting)
+        steps = list(pairwise(range(len(labels))))
+        if how["grows"] == GROWTHS[1]:
+            steps = [(0, len(labels) - 1)]
+        parts = [
+            Paired(
+                values[one], values[other], tie=0.0,
+                name=f"{self.along} = {labels[one]} and {labels[other]}", setting=setting,
+            )
+            for one, other in steps
+        ]  # fmt: skip
+        return parts[0] if len(parts) == 1 else Together(parts)
