@@ -17,6 +17,7 @@ _LETTERS = 60  # of a text
 _BADGES = {
     "holds": ("✓ ", "#00694a"),
     "misprint": ("≠ ", "#1f35d6"),
+    "depends on the reading": ("± ", "#9c0084"),
     "fails": ("✗ ", "#a63a00"),
     "vacuous": ("∅ ", "#6a2fb0"),
     "undecided": ("? ", "#333841"),

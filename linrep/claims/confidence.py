@@ -113,7 +113,7 @@ def _distance(size, skewness, tail):
     """Return how many standard errors away that end is which positive skewness makes too near."""
     if not size >= max(3, enough(tail)) or math.isnan(skewness):
         return math.inf
-    student = float(scipy.stats.t.isf(tail, size - 1))
+    student = float(-scipy.special.stdtrit(size - 1, tail))  # as scipy.stats.t.isf, but faster
     skewed = _TIMES * (skewness + math.sqrt(6.0 / size)) / math.sqrt(size)
     if not skewed > 0.0:
         return student

@@ -391,7 +391,10 @@ KINDS = {
     "own": "own statement",
 }
 #: What stands above the columns of verdicts, and of what follows them.
-HEADS = {"holds": "hold", "misprint": "misprints", "fails": "fail"}
+HEADS = {
+    "holds": "hold", "misprint": "misprints", "depends on the reading": "depend on the reading",
+    "fails": "fail",
+}  # fmt: skip
 MORE = ("causes", "on networks", "corrected forms", "own statements")
 UNDER_CORRECTED = "under a corrected hypothesis"
 

@@ -20,6 +20,7 @@ from linrep.claims.certificates import lines_of
 from linrep.claims.claim import BUDGETS, Claim, claims
 from linrep.claims.evidence import (
     CERTIFIED,
+    DEPENDS,
     ERROR,
     HOLDS,
     STRENGTHS,
@@ -209,7 +210,8 @@ def outcome(verdict: str, budget: str, entry: Record | None, expected: str = HOL
 
     A claim that is not recorded is expected to hold, unless it says otherwise. With a smaller
     budget than the recorded one's undecided contradicts nothing, on either hand: there are fewer
-    trials, and fewer cells to decide. With the same budget or a larger one a claim that was decided
+    trials, and fewer cells to decide; nor does it there that all readings of what depends on the
+    reading agree, of which fewer are looked at. With the same budget or a larger one a claim that was decided
     has to be decided again, and with the same budget one that was not must not be. A check that
     raised contradicts.
     """
@@ -224,6 +226,8 @@ def outcome(verdict: str, budget: str, entry: Record | None, expected: str = HOL
         return UNDECIDED_HERE if more < 0 else CONTRADICTS
     if entry.verdict == UNDECIDED:
         return DECIDED_HERE if more != 0 else CONTRADICTS
+    if entry.verdict == DEPENDS and more < 0:
+        return UNDECIDED_HERE
     return CONTRADICTS
 
 
@@ -272,11 +276,17 @@ def _named(item):
 
 
 def measured(item: Record) -> dict[str, float | None]:
-    """Return what was measured in each part, None for what is not finite."""
-    return {
-        name: part.measured if math.isfinite(part.measured) else None
-        for name, part in _named(item).items()
-    }
+    """Return what was measured in each part, None for what is not finite.
+
+    Of one that is read in every way that is the share of readings that hold, and the sum of their
+    numbers, which none of them leaves as it is.
+    """
+    found = {}
+    for name, part in _named(item).items():
+        found[name] = part.measured if math.isfinite(part.measured) else None
+        if part.map is not None:
+            found[f"{name}, sum"] = math.fsum(x for x in part.map.estimate if x is not None)
+    return found
 
 
 def _unlike(now, before):

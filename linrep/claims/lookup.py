@@ -77,7 +77,8 @@ class Statements(Mapping[str, Record]):
             paper, the statement in plain words, and what is wrong with it.
         paper : str, optional
             Such as "fedrep".
-        verdict : {"holds", "misprint", "fails", "vacuous", "undecided"}, optional
+        verdict : {"holds", "misprint", "depends on the reading", "fails", "vacuous", "undecided"}, \
+optional
             As it is recorded.
         severity : {"slip", "constant", "proof step", "statement", "conclusion"}, optional
             What a failure concerns.
@@ -212,8 +213,10 @@ def _counts(entries):
 
 def _holding(item):
     """Return how many readings of a statement hold, "" where there is one."""
-    found = item.readings
-    return f"{sum(each['verdict'] == HOLDS for each in found)} of {len(found)}" if found else ""
+    verdicts = [each["verdict"] for each in item.readings]
+    for each in item.maps.values():
+        verdicts += list(each.rows().query("counted")["verdict"])
+    return f"{verdicts.count(HOLDS)} of {len(verdicts)}" if verdicts else ""
 
 
 def _says(item):

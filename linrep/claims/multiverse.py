@@ -140,12 +140,17 @@ class Map:
     quantity: str = ""
     limit: float | None = None
 
+    def __post_init__(self):
+        object.__setattr__(self, "axes", {name: tuple(each) for name, each in self.axes.items()})
+        for name in ("estimate", "low", "high"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+
     @classmethod
     def of(cls, cells: Sequence[Evidence], axes: Any, phrase: str, excluded: Any) -> Self:
         """Put decided cells together."""
         same = len({(cell.quantity, cell.predicted) for cell in cells}) == 1
         return cls(
-            {name: tuple(values) for name, values in axes.items()},
+            axes,
             "".join(_LETTERS.get(cell.verdict, "u") for cell in cells),
             phrase,
             {name: dict(words) for name, words in excluded.items()},
@@ -278,18 +283,19 @@ class Map:
             Of the part.
         """
         table = self.rows()
-        order = [list(_VERDICTS.values()).index(each) for each in table["verdict"]]
-        keys = [table["estimate"], order] if self.quantity else [order]
-        table = table.iloc[np.lexsort(keys)].reset_index(drop=True)
+        table["series"] = table["verdict"].where(table["counted"], "excluded")
+        groups = [HOLDS, UNDECIDED, FAILS, "excluded"]
+        numbers = table["estimate"] if self.quantity else pd.Series(0.0, table.index)
+        order = np.lexsort([numbers, table["series"].map(groups.index)])
         limit = np.nan if self.limit is None else self.limit
         return pd.DataFrame(
             {
                 "panel": name,
-                "x": np.arange(1.0, len(table) + 1.0),
+                "x": np.argsort(order) + 1.0,
                 "y": table["estimate"] if self.quantity else np.nan,
                 "low": table["low"] if self.quantity else np.nan,
                 "high": table["high"] if self.quantity else np.nan,
-                "series": table["verdict"].where(table["counted"], "excluded"),
+                "series": table["series"],
                 "xlabel": "reading, in order",
                 "ylabel": self.quantity,
                 "predicted": limit,
@@ -324,7 +330,7 @@ class Reread(Measurement):
     Notes
     -----
     The probability that any cell has a wrong verdict by chance is at most the level that the
-    measurement gets, whatever runs cells share: each has an equal share of it.
+    measurement gets, whatever runs cells share: each interval has an equal share of it.
     """
 
     _: KW_ONLY
@@ -350,6 +356,11 @@ class Reread(Measurement):
         if any(len(self.excluded.get(name, ())) == len(each) for name, each in self.axes.items()):
             raise ValueError(f"{_of(self)}: excluded must leave a reading")
 
+    @property
+    def intervals(self) -> int:
+        """How many confidence intervals decide the cells, among which its level is shared."""
+        return len(self.cells)
+
     def decided(self, cells: Sequence[Evidence]) -> Evidence:
         """Return what is found of the sentence, of its cells, decided in their order."""
         found = Map.of(cells, self.axes, self.phrase, self.excluded)
@@ -365,7 +376,7 @@ class Reread(Measurement):
             predicted=1.0,
             quantity=self.quantity,
             n_trials=max(cell.n_trials for cell in cells),
-            level=min(1.0, sum(cell.level for cell in cells)),
+            level=min(1.0, sum(cell.level for cell in cells) * self.intervals / len(cells)),
             counterexample=having[0].counterexample if verdict == FAILS else None,
             needed=max(needed, key=_count) if verdict == UNDECIDED and needed else "",
             name=self.name,
@@ -591,6 +602,11 @@ class Comparison(_OfRuns):
     def _how(self):
         own = {"statistic": STATISTICS} if self.of == "errors" else {}
         return {**super()._how, **own, "tie": TIES}
+
+    @property
+    def intervals(self) -> int:
+        """One for all ties: they are limits that it is compared with."""
+        return len(self.cells) // len(TIES)
 
     def _pooled(self, runs):
         """Put the runs of all sizes together, each size's numbers over what is usual there."""

@@ -57,7 +57,9 @@ def pages(entries: Mapping[str, Record]) -> dict[str, str]:
         "",
         "Each statement of the papers that can be tested, with its verdict, as recorded by `linrep "
         "verify --record`: it **holds**, it is a **misprint** (it fails where it is stated, and "
-        "holds in a form that the paper prints elsewhere), it **fails**, it is **vacuous** (its "
+        "holds in a form that the paper prints elsewhere), it **depends on the reading** (of a "
+        "sentence on a figure or a table: in some readings of its words it holds, in others it "
+        "fails), it **fails**, it is **vacuous** (its "
         "hypotheses or its bound say nothing at any size that can exist), or it is **undecided**. "
         "The probability "
         "that any verdict in the ledger is wrong by chance is at most "
@@ -152,6 +154,8 @@ def account(item: Record) -> list[str]:
         ]
     if several := item.read_as():
         lines += ["", *(f"- {cell(line)}" for line in several)]
+    for of_part in item.by_value().values():
+        lines += ["", cell(of_part[0]), "", *(f"- {cell(line)}" for line in of_part[1:])]
     if noticed := "" if item.file else item.noticed:
         lines += ["", f"Sensitivity: {cell(noticed)}."]
     if most := item.largest_failure():
@@ -205,7 +209,7 @@ def cell(text: str) -> str:
 def badge(verdict: str, link: str = "") -> str:
     """Return a verdict for a page, in its colour, and perhaps as a link to a label."""
     text = f"[{verdict}](#{link})" if link else verdict
-    return f"[{text}]{{.badge .{verdict}}}"
+    return f"[{text}]{{.badge .{verdict.split()[0]}}}"
 
 
 def anchor(name: str, of: str = "claim") -> str:

@@ -206,7 +206,7 @@ class Rate(Measurement):
                 "low": means * np.exp(-halves),
                 "high": means * np.exp(halves),
                 "xlabel": self.along or "x",
-                "ylabel": self.of or self.name or "mean",
+                "ylabel": self.of or "mean of what is measured",
                 "predicted": fitted,
             }
         )

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from linrep.claims.multiverse import Map
+
 _COLUMNS = 100  # where nobody says how many there are
 _INDENT = " " * 13
 _HAIR = 1.001  # times the right side, below which a failure says little of its size
@@ -294,6 +296,11 @@ class Record(Evidence):
         return self.control not in (None, FAILS)
 
     @property
+    def maps(self) -> dict[str, Map]:
+        """The verdicts of all readings, by the name of the part that is read in every way."""
+        return {part.name: part.map for part in self.parts if part.map is not None}
+
+    @property
     def looked(self) -> str:
         """How many runs the verdict is read from, and at which share of the level; "" of one."""
         runs, share = 2 ** (self.looks - 1), self.looks * (self.looks + 1)
@@ -436,6 +443,18 @@ class Record(Evidence):
             lines.append(f"{line}; {good} of {len(items)} readings hold{'s' * (good == 1)}")
         return lines
 
+    def by_value(self) -> dict[str, list[str]]:
+        """Say, for each part that is read in every way, how many readings have which verdict.
+
+        A line for each axis of what is open, the one that decides most first.
+        """
+        found = {}
+        for name, each in self.maps.items():
+            start = f"{name}, " * (len(self.maps) > 1)
+            lines = [f"{start}“{each.phrase}”; holds/fails/undecided by value:", *each.lines()]
+            found[name] = lines
+        return found
+
     def largest_failure(self) -> str:
         """Say which part fails by most, "" where what decides does or is not a mere hair above 1.
 
@@ -469,6 +488,7 @@ class Record(Evidence):
         yield "measured", f"{self.sentence} ({self.budget} budget)" if self.sentence else ""
         yield "largest", self.largest_failure()
         yield "readings", "; ".join(self.read_as())
+        yield "by value", "\n".join(line for lines in self.by_value().values() for line in lines)
         for name, lines in instances(self).items():
             yield name, "\n".join(lines)
         yield "why", self.why()
@@ -524,6 +544,7 @@ class Record(Evidence):
             if self.finding
             else "",
             *(f"{literal(line)}." for line in self.read_as()),
+            *(literal("; ".join(lines)) + "." for lines in self.by_value().values()),
             *(text for item in self.corrected for text in _correction(item)),
             f"Proof: {escape(self.proof.headline, quote=False)}." if self.proof else "",
             self._picture(),

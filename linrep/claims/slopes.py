@@ -370,6 +370,8 @@ class _PowerLaw(Measurement):
     of: str = ""
 
     statistical: ClassVar[bool] = True
+    #: What is drawn along the axis, where nobody says of what the law is.
+    drawn: ClassVar[str] = "what is measured"
 
     def __post_init__(self):
         object.__setattr__(self, "x", check.array("x", self.x, (None,)))
@@ -402,7 +404,7 @@ class _PowerLaw(Measurement):
                 "x": self.x,
                 "y": y,
                 "xlabel": self.along or "x",
-                "ylabel": self.of or self.name or self.quantity,
+                "ylabel": self.of or self.drawn,
                 "predicted": y[start] * (self.x / self.x[start]) ** self._claimed,
                 "allowed": "below" if bound else "",
             }
@@ -518,6 +520,8 @@ class Threshold(_PowerLaw):
     runs: int = 0
     confidence: float = 0.95
     quantity: str = "exponent of the smallest sufficient size"
+
+    drawn: ClassVar[str] = "smallest sufficient size"
 
     kind: ClassVar[str] = "sample-size threshold"
 

@@ -99,7 +99,7 @@ def _runs_decide(item, unit):
     if found.verdict != UNDECIDED:
         return True
     if isinstance(item, Reread):
-        each = unit * item.weight / len(item.cells)
+        each = unit * item.weight / item.intervals
         return all(_runs_decide(cell, each / (shared([cell]) or 1.0)) for cell in item.cells)
     if isinstance(item, Readings):
         open_parts = [part for part in item.parts if _decided(part, unit).verdict == UNDECIDED]
@@ -130,7 +130,7 @@ def _decided(item, unit):
         whole = combine(parts)
         return replace(whole, parts=several, name=item.name, printed_at=item.printed_at)
     if isinstance(item, Reread):
-        each = unit * item.weight / len(item.cells)
+        each = unit * item.weight / item.intervals
         return item.decided([_decided(cell, each / (shared([cell]) or 1.0)) for cell in item.cells])
     if isinstance(item, Readings):
         best = _best([_decided(part, unit) for part in item.parts], item.name)

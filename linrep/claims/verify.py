@@ -22,7 +22,17 @@ import pandas as pd
 
 from linrep._lib import code, portable
 from linrep._lib.progress import JobsBar, say_stopped
-from linrep.claims import evidence, inputs, laws, measurements, rates, sampled, search, slopes
+from linrep.claims import (
+    evidence,
+    inputs,
+    laws,
+    measurements,
+    multiverse,
+    rates,
+    sampled,
+    search,
+    slopes,
+)
 from linrep.claims.claim import Budget, Claim, load_file, registered
 from linrep.claims.evidence import ERROR, LEVEL, Evidence, Fact
 from linrep.claims.ledger import earned, of_code
@@ -458,7 +468,7 @@ def _next(base, count):
 
 _CLASSES = {
     name: each
-    for module in (evidence, laws, measurements, rates, sampled, search, slopes)
+    for module in (evidence, laws, measurements, multiverse, rates, sampled, search, slopes)
     for name, each in vars(module).items()
     if isinstance(each, type) and issubclass(each, Measurement | Curve | Fact)
 }

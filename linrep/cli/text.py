@@ -19,7 +19,8 @@ _OBEYED = re.compile(
 )
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a spreadsheet's formulas may begin
 _COLORS = {
-    "holds": "green", "misprint": "blue", "fails": "red", "vacuous": "yellow",
+    "holds": "green", "misprint": "blue", "depends on the reading": "magenta", "fails": "red",
+    "vacuous": "yellow",
     "undecided": "cyan", "error": "bright_red", "note": "yellow",
 }  # fmt: skip
 #: A verdict at the beginning of a line of a text, or behind that word.

@@ -90,7 +90,7 @@ def _reasons(results, verbose, texts):
         if verbose:
             echo_text(texts(item))
             continue
-        known = item.verdict in ("misprint", "fails", "vacuous") and item.finding
+        known = item.verdict not in ("holds", "undecided", "error") and item.finding
         several = "" if known else failing_parts(part.verdict for part in item.parts)
         needed = f"would take: {item.needed}" if item.needed else ""
         more = "; ".join(filter(None, [several, needed]))

@@ -62,8 +62,9 @@ from linrep.cli.verdicts import compare, name_accepting, print_list, print_verdi
     "--verdict",
     "verdicts",
     multiple=True,
-    type=click.Choice(["holds", "misprint", "fails", "vacuous", "undecided"]),
-    help="Only claims with this verdict in the ledger, or else in a finished check.",
+    type=click.Choice(["holds", "misprint", "depends", "fails", "vacuous", "undecided"]),
+    help="Only claims with this verdict in the ledger, or else in a finished check; depends is on "
+    "the reading.",
 )
 @click.option("--paper", "papers", multiple=True, help="Only claims of this paper.")
 @click.option(
@@ -327,7 +328,7 @@ def _filter(chosen, entries, papers, *, verdicts, form, **_):
     remaining = [
         item
         for item in chosen
-        if (not verdicts or (item.id in entries and entries[item.id].verdict in verdicts))
+        if (not verdicts or (item.id in entries and entries[item.id].verdict.split()[0] in verdicts))
         and (not papers or item.paper in papers)
         and form in (None, item.form)
     ]

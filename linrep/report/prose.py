@@ -12,13 +12,13 @@ from markupsafe import Markup, escape
 
 from linrep.report import mathml
 
-_BADGE = re.compile(r"\[(\w+)\]\{\.badge \.\w+\}")
+_BADGE = re.compile(r"\[([\w ]+)\]\{\.badge \.\w+\}")
 _FORMULA = "$$"  # at both ends of a line of its own
 
 
 def badge(verdict: str) -> Markup:
     """Return a verdict in its colour."""
-    return Markup('<span class="badge {0}">{0}</span>').format(verdict)
+    return Markup('<span class="badge {}">{}</span>').format(verdict.split()[0], verdict)
 
 
 class _Renderer(RendererHTML):

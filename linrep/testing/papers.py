@@ -12,7 +12,7 @@ from linrep._lib.scripts import available
 from linrep._lib.suggest import unknown
 from linrep.claims import certificates, contents, counterexamples, ledger
 from linrep.claims.claim import claims
-from linrep.claims.evidence import FAILS, MISPRINT, VACUOUS
+from linrep.claims.evidence import HOLDS, UNDECIDED
 from linrep.claims.prose import findings
 from linrep.figures.drawing import make_figure
 from linrep.figures.experiment import load
@@ -84,7 +84,7 @@ def _ledger(name: str) -> Iterator[str]:
 def _findings(name: str) -> Iterator[str]:
     recorded = ledger.recorded()
     for id in claims([name]):
-        wrong = id in recorded and recorded[id].verdict in (FAILS, MISPRINT, VACUOUS)
+        wrong = id in recorded and recorded[id].verdict not in (HOLDS, UNDECIDED)
         if wrong and not (id in findings() and findings()[id].severity):
             yield f"{id}: no finding says why it does not hold, and how severe that is"
     for id in findings():

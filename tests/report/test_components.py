@@ -10,7 +10,7 @@ import pytest
 import linrep.report
 
 CSS = Path(linrep.report.__file__).with_name("templates") / "components.css"
-VERDICTS = ("holds", "misprint", "fails", "vacuous", "undecided")
+VERDICTS = ("holds", "misprint", "depends", "fails", "vacuous", "undecided")
 # Machado, Oliveira and Fernandes (2009), severity 1.
 SEEN = {
     "all": np.eye(3),

@@ -11,6 +11,7 @@ from linrep.figures.plotting.page import (
     style,
 )
 from linrep.figures.plotting.panels import facets, grid_of_curves, panels
+from linrep.figures.plotting.readings import readings
 
 __all__ = [
     "COLUMN_WIDTH",
@@ -25,6 +26,7 @@ __all__ = [
     "heat_map",
     "panels",
     "plain_log_ticks",
+    "readings",
     "scaling",
     "style",
 ]

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from linrep._lib import validation as check
 from linrep.figures.plotting.page import figure_width, plain_log_ticks
 from linrep.stats import ScalingExponents, mean_interval, proportion_interval
+from linrep.figures.plotting.readings import readings
 
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _DASHES = ("-", "--", "-.", ":")
@@ -302,7 +303,8 @@ def evidence(points: pd.DataFrame) -> Figure:
     points : DataFrame
         Columns panel, x, y, xlabel and ylabel; and, where there are, series, low and high (ends of
         intervals), predicted (drawn as a line) and allowed ("below" or "above", where that line is
-        a bound: what it allows is shaded).
+        a bound: what it allows is shaded). Where there is a column reading, its rows are drawn as
+        :func:`readings` does.
 
     Returns
     -------
@@ -314,6 +316,8 @@ def evidence(points: pd.DataFrame) -> Figure:
         If a column is missing.
     """
     check.columns("points", points, "panel", "x", "y", "xlabel", "ylabel")
+    if "reading" in points and (of_readings := points["reading"].notna()).any():
+        return readings(points[of_readings])
     panels = list(points["panel"].unique())
     across = min(3, len(panels))
     down = -(-len(panels) // across)
