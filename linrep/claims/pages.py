@@ -119,6 +119,9 @@ def _page(paper, own):
     for name, item in own.items():
         lines += ["", f'<div id="{name}"></div>']  # the address that stays, ledger/PAPER.html#ID
         lines += ["", f"({anchor(name)})=", "", f"## `{name}`", "", *account(item)]
+        if item.maps:  # whose picture and rows lie beside the page
+            lines += ["", f"![All readings of {name}]({name}.png)", ""]
+            lines += [f"{{download}}`A row for each reading <{name}.csv>`"]
     return lines
 
 

@@ -50,7 +50,10 @@ _NEEDED = {"perfedsi": " --step_size 0.05"}  # where entries are drawn from a gr
     "of linrep verify have measured them.",
 )
 @click.option(
-    "-v", "--verbose", is_flag=True, help="Print derivations and further measurements, too."
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Print derivations, further measurements and every reading, too.",
 )
 @names.runs_options
 def show(ids, note, cite, constants, verbose, budget, seed, store, book_path):
@@ -228,6 +231,27 @@ def _parts(parts, verbose):
             echo("\n", Painted(part.name or "-", "title"), f", {label}:")
             for line in lines:
                 echo(wrap(f"  {line}", "  "))
+        if part.map is not None:
+            _readings(part.map)
+
+
+def _readings(found):
+    """Print every reading of a sentence, with its verdict and its number."""
+    from linrep._lib.display import number
+
+    rows = found.rows()
+    echo()
+    lines = [
+        [
+            *(row[axis] for axis in found.axes),
+            verdict(row["verdict"]),
+            "" if row["counted"] else "excluded",
+            *(number(row[name]) for name in ("estimate", "low", "high")),
+        ]
+        for row in rows.to_dict("records")
+    ]
+    head = (*found.axes, "verdict", "", found.quantity or "number", "low", "high")
+    table(head, lines, left_columns=len(found.axes) + 2)
 
 
 def _facts(facts, verbose):

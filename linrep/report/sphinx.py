@@ -325,6 +325,29 @@ def write_pages(folder: Path, names: Iterable[str]) -> None:
         page.parent.mkdir(exist_ok=True)
         if not page.is_file() or page.read_text("utf-8") != text:
             page.write_text(text, "utf-8")
+    for item in found.values():
+        if item.paper in set(names) and item.maps:
+            _write_map(item, folder / "ledger" / item.id)
+
+
+def _write_map(item, path):
+    """Write all readings of a statement as rows, and draw them."""
+    import matplotlib.pyplot as plt
+    import pandas as pd
+
+    from linrep.figures import plotting
+
+    tables = [each.rows().assign(part=name) for name, each in item.maps.items()]
+    rows = pd.concat(tables).to_csv(index=False)
+    table, picture = (path.with_name(f"{path.name}.{kind}") for kind in ("csv", "png"))
+    if picture.is_file() and table.is_file() and table.read_text("utf-8") == rows:
+        return
+    table.write_text(rows, "utf-8")
+    points = pd.concat(each.points(name) for name, each in item.maps.items())
+    with plotting.style():
+        figure = plotting.evidence(points)
+        figure.savefig(picture, dpi=150)
+        plt.close(figure)
 
 
 def _write(app: Any, config: Any) -> None:

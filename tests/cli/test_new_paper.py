@@ -12,7 +12,7 @@ from linrep._lib.records import content
 from linrep.cli.new import PAPER
 from tests.test_import import ROOT
 
-ALL = ("toy.lemma1", "toy.remark1", "toy.remark1.corrected", "toy.theorem1")
+ALL = ("toy.figure1", "toy.lemma1", "toy.remark1", "toy.remark1.corrected", "toy.theorem1")
 
 
 def call(folder, *words, status=0, path=()):
@@ -57,7 +57,7 @@ def linrep(written):
 
     assert "unchecked" in linrep("show", "toy.lemma1")
     said = linrep("verify", "toy.*", "--budget", "standard", "--record", "--figures", "pictures")
-    assert "4 claims: 3 hold, 1 fails" in said
+    assert "5 claims: 4 hold, 1 fails" in said
     return linrep
 
 
@@ -80,8 +80,8 @@ def test_verdicts_texts_and_pictures_are_recorded(written, linrep):
 def test_the_record_is_compared_with(linrep):
     said = linrep("verify", "toy.*")
     assert "rejected" in said
-    assert "4 of" in said
-    assert "4 as recorded" in said
+    assert "5 of" in said
+    assert "5 as recorded" in said
 
 
 def test_what_is_recorded_is_shown_without_importing_the_package(linrep, tmp_path):
@@ -95,7 +95,7 @@ def test_what_is_recorded_is_shown_without_importing_the_package(linrep, tmp_pat
     expected = {
         "show toy.remark1": "the cross term 2ab is missing",
         "show toy.remark1.corrected -v": "(a − b)² ≥ 0",
-        "show toy": "A toy: 4 equations and sentences, 1 without a claim",
+        "show toy": "A toy: 5 equations and sentences, 1 without a claim",
         "verify --list --paper toy --verdict fails": "toy.remark1  fails  exact",
         "verify --list": "fedrep.lemma5",
     }
@@ -107,7 +107,7 @@ def test_what_is_recorded_is_shown_without_importing_the_package(linrep, tmp_pat
 @pytest.mark.slow
 def test_its_own_tests_pass(linrep):
     said = linrep("-q", "-p", "no:cacheprovider", program=("-m", "pytest"))
-    assert "13 passed" in said
+    assert "15 passed" in said
 
 
 @pytest.mark.slow
@@ -183,4 +183,4 @@ def test_pip_installs_it(written, tmp_path):
     call(tmp_path, *pip, str(written))
     assert (tmp_path / "there" / "linrep_toy" / "contents.toml").is_file()
     said = call(tmp_path, "-m", "linrep", "verify", "toy.*", path=[tmp_path / "there"])
-    assert "4 claims: 3 hold, 1 fails" in said
+    assert "5 claims: 4 hold, 1 fails" in said

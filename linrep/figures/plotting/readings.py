@@ -58,12 +58,12 @@ def readings(points: pd.DataFrame) -> Figure:
             _estimates(first, own)
         below = next(places) if curve else first
         _matrix(below, own, rows)
-        first.set_title(own["panel"].iloc[0])
+        first.set_title(own["panel"].iloc[0], loc="left")
         if curve:
             below.sharex(first)
         for name in (each for each in _COLOURS if each in set(own["series"])):
             first.plot([], [], "s", color=_COLOURS[name], label=name)
-        first.legend(ncols=4, fontsize=7, loc="best" if curve else "lower right")
+        first.legend(ncols=4, fontsize=7, loc="lower right", bbox_to_anchor=(1.0, 1.0))
         below.set_xlabel(own["xlabel"].iloc[0])
     return figure
 
