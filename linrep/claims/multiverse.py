@@ -235,7 +235,7 @@ class Map:
         """Return what is found in a sentence."""
         counts = self.counts()
         total = sum(counts.values())
-        texts = [", ".join(text for _, text in counted(counts)) + f" of {total} readings"]
+        texts = [f"of {total} readings " + ", ".join(text for _, text in counted(counts))]
         if total == 1:
             texts = [f"its one reading {HOLDS if counts[HOLDS] else 'does not hold'}"]
         if deciding := self.decides():
