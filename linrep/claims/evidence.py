@@ -236,7 +236,8 @@ class Evidence:
 
     Attributes
     ----------
-    verdict : {"holds", "misprint", "depends on the reading", "fails", "vacuous", "undecided", "error"}
+    verdict : str
+        One of `VERDICTS`, or "error".
         Misprint: it fails where it is stated, and holds in the form that the paper prints
         elsewhere. Depends on the reading: its words leave open what is compared, and it holds in
         some readings and fails in others. Vacuous: the hypotheses or the bound say nothing at any

@@ -210,10 +210,10 @@ def outcome(verdict: str, budget: str, entry: Record | None, expected: str = HOL
 
     A claim that is not recorded is expected to hold, unless it says otherwise. With a smaller
     budget than the recorded one's undecided contradicts nothing, on either hand: there are fewer
-    trials, and fewer cells to decide; nor does it there that all readings of what depends on the
-    reading agree, of which fewer are looked at. With the same budget or a larger one a claim that was decided
-    has to be decided again, and with the same budget one that was not must not be. A check that
-    raised contradicts.
+    trials, and fewer cells to decide; nor does it there that all readings agree of what depends on
+    the reading, as fewer are looked at. With the same budget or a larger one a claim that was
+    decided has to be decided again, and with the same budget one that was not must not be. A check
+    that raised contradicts.
     """
     if entry is None:
         return AS_EXPECTED if verdict == expected else UNEXPECTED

@@ -77,8 +77,8 @@ class Statements(Mapping[str, Record]):
             paper, the statement in plain words, and what is wrong with it.
         paper : str, optional
             Such as "fedrep".
-        verdict : {"holds", "misprint", "depends on the reading", "fails", "vacuous", "undecided"}, \
-optional
+        verdict : str, optional
+            One of ``linrep.claims.VERDICTS``.
             As it is recorded.
         severity : {"slip", "constant", "proof step", "statement", "conclusion"}, optional
             What a failure concerns.

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, pairwise, product
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -154,12 +154,11 @@ class Map:
             "".join(_LETTERS.get(cell.verdict, "u") for cell in cells),
             phrase,
             {name: dict(words) for name, words in excluded.items()},
-            *(
-                tuple(_rounded(getattr(cell, name)) for cell in cells)
-                for name in ("measured", "low", "high")
-            ),
-            cells[0].quantity if same else "",
-            _rounded(cells[0].predicted) if same else None,
+            estimate=[_rounded(cell.measured) for cell in cells],
+            low=[_rounded(cell.low) for cell in cells],
+            high=[_rounded(cell.high) for cell in cells],
+            quantity=cells[0].quantity if same else "",
+            limit=_rounded(cells[0].predicted) if same else None,
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -177,7 +176,8 @@ class Map:
 
     def readings(self) -> list[dict[str, str]]:
         """Return the values of each cell."""
-        return [dict(zip(self.axes, values, strict=True)) for values in product(*self.axes.values())]
+        names = list(self.axes)
+        return [dict(zip(names, each, strict=True)) for each in product(*self.axes.values())]
 
     def counts(self, *, excluded: bool = False) -> dict[str, int]:
         """Return how many cells have which verdict.
@@ -338,6 +338,16 @@ class Reread(Measurement):
     excluded: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     quantity: str = "share of readings that hold"
 
+    if TYPE_CHECKING:  # of each kind an attribute, or put together when it is asked for
+
+        @property
+        def axes(self) -> Mapping[str, Sequence[str]]:
+            """What is open, and its values."""
+
+        @property
+        def cells(self) -> Sequence[Measurement]:
+            """A measurement for each combination of values, the last axis the fastest."""
+
     @property
     def statistical(self) -> bool:  # type: ignore[override]
         """Whether deciding any of its cells can go wrong by chance."""
@@ -369,6 +379,9 @@ class Reread(Measurement):
         which = (HOLDS, FAILS) if verdict == DEPENDS else (verdict,)
         having = [cell for cell in counting if cell.verdict in which]
         needed = [cell.needed for cell in counting if cell.needed]
+        strengths: dict[str, Any] = strengths_of(
+            [replace(cell, verdict=verdict) for cell in having], verdict, every=verdict != FAILS
+        )
         return Evidence(
             verdict,
             found.sentence(),
@@ -383,9 +396,7 @@ class Reread(Measurement):
             kinds=tuple(dict.fromkeys(kind for cell in cells for kind in cell.kinds)),
             points=found.points(),
             map=found,
-            **strengths_of(
-                [replace(cell, verdict=verdict) for cell in having], verdict, every=verdict != FAILS
-            ),
+            **strengths,
         )
 
 
@@ -512,14 +523,14 @@ class _OfRuns(Reread):
     @property
     def _how(self):
         """The further axes, with their values by label."""
-        several = self.sizes and len(self.over[self.sizes]) > 1
+        several = bool(self.sizes) and len(self.over[self.sizes]) > 1
         return {"scope": {name: name for name in SCOPES}} if several else {}
 
     @cached_property
-    def axes(self) -> dict[str, tuple[str, ...]]:
+    def axes(self) -> dict[str, Sequence[str]]:
         """What is open, and its values: axes of the arrays, then those of the kind of sentence."""
         own = {name: values for name, values in self.over.items() if name not in self._inner}
-        return own | {name: tuple(values) for name, values in self._how.items()}
+        return {**own, **{name: tuple(values) for name, values in self._how.items()}}
 
     @cached_property
     def cells(self) -> list[Measurement]:
@@ -541,15 +552,23 @@ class _OfRuns(Reread):
         return found
 
     def _cell(self, runs, how, setting):
-        """Return the measurement of a reading, of arrays with an axis of sizes before all others."""
-        scope = how.pop("scope", SCOPES[0])
-        if scope == SCOPES[0]:
+        """Return the measurement of a reading, of arrays whose first axis is that of sizes."""
+        if how.pop("scope", SCOPES[0]) == SCOPES[0]:
             return self._measured(self._pooled(runs), how, setting)
         parts = []
         for place, size in enumerate(self.over[self.sizes]):
-            at = {**setting, self.sizes: size}
-            parts.append(replace(self._measured([each[place] for each in runs], how, at), name=size))
+            own = [each[place] for each in runs]
+            found = self._measured(own, how, {**setting, self.sizes: size})
+            parts.append(replace(found, name=size))
         return Together(parts)
+
+    def _pooled(self, runs):
+        """Put the runs of all sizes together."""
+        raise NotImplementedError
+
+    def _measured(self, runs, how, setting):
+        """Return the measurement of runs of one size, or of all together."""
+        raise NotImplementedError
 
     def _joined(self, others):
         return {

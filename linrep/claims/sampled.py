@@ -417,7 +417,7 @@ class Paired(Measurement):
         )
 
     def _times(self, ratios, found, level):
-        """Return how many times the seeds put the whole interval below, above or within the ties."""
+        """Return how many times the seeds decide it, by the ratios or by the interval found."""
         if self.statistic == "median":
             return _times_of_ratios(ratios, self.tie, level)
         middle, low, high = found

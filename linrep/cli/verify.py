@@ -325,10 +325,11 @@ def _add_stored(chosen, entries, store, seed):
 
 def _filter(chosen, entries, papers, *, verdicts, form, **_):
     """Return the claims that have one of the verdicts, and so on, of those asked for."""
+    known = [item for item in chosen if not verdicts or item.id in entries]
     remaining = [
         item
-        for item in chosen
-        if (not verdicts or (item.id in entries and entries[item.id].verdict.split()[0] in verdicts))
+        for item in known
+        if (not verdicts or entries[item.id].verdict.split()[0] in verdicts)
         and (not papers or item.paper in papers)
         and form in (None, item.form)
     ]

@@ -1,6 +1,6 @@
 """Every reading of a sentence: cells, their level, what they say together, and how it is shown."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -146,8 +146,8 @@ def test_cells_of_growth_are_those_of_the_definition(falls):
                 assert np.array_equal(part.samples, table.T)
                 continue
             steps = part.parts if grows == GROWTHS[2] else [part]
-            pairs = list(zip(table, table[1:], strict=False)) if grows == GROWTHS[2] else None
-            for step, (one, other) in zip(steps, pairs or [(table[0], table[-1])], strict=True):
+            pairs = pairwise(table) if grows == GROWTHS[2] else [(table[0], table[-1])]
+            for step, (one, other) in zip(steps, pairs, strict=True):
                 assert np.array_equal(step.smaller, one)
                 assert np.array_equal(step.larger, other)
 
@@ -245,8 +245,8 @@ def test_words_are_needed():
         Comparison(ours, theirs, over=over)
     with pytest.raises(ValueError, match="excluded must have the paper's words"):
         Comparison(ours, theirs, over=over, phrase=PHRASE, excluded={"T": {"30": "late"}})
+    words = {"10": "late", "20": "later"}
     with pytest.raises(ValueError, match="excluded must leave a reading"):
-        words = {"10": "late", "20": "later"}
         Comparison(ours, theirs, over=over, phrase=PHRASE, excluded={"T": words})
 
 
@@ -269,10 +269,11 @@ def test_a_cell_for_each_combination():
 
 def two_by_two(verdicts="hf"):
     """Return a sentence on two columns that holds in one and fails in the other."""
-    numbers = {"h": 1.0, "f": 3.0}
-    return Multiverse.of(
-        lambda column: Cases([(numbers[column], 2.0, {})]), {"column": list(verdicts)}, phrase=PHRASE
-    )
+
+    def measure(column):
+        return Cases([({"h": 1.0, "f": 3.0}[column], 2.0, {})])
+
+    return Multiverse.of(measure, {"column": list(verdicts)}, phrase=PHRASE)
 
 
 def test_parts_that_depend_are_put_together():

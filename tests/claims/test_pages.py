@@ -60,7 +60,7 @@ def test_the_keys_are_those_of_the_schema():
         "address id place plain latex hypotheses changes corrects own constants stated derivation "
         "verdict sentence "
         "measured predicted tightness low high n_trials level measured_is predicted_is quantity "
-        "unit needed strength claimed ground asked map counterexample worst budget seed mode versions "
-        "seconds looks corrected_by control expected stored missing kinds readings parts quick "
-        "facts lines sensitivity",
+        "unit needed strength claimed ground asked map counterexample worst budget seed mode "
+        "versions seconds looks corrected_by control expected stored missing kinds readings "
+        "parts quick facts lines sensitivity",
     )

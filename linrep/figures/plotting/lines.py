@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 
 from linrep._lib import validation as check
 from linrep.figures.plotting.page import figure_width, plain_log_ticks
-from linrep.stats import ScalingExponents, mean_interval, proportion_interval
 from linrep.figures.plotting.readings import readings
+from linrep.stats import ScalingExponents, mean_interval, proportion_interval
 
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _DASHES = ("-", "--", "-.", ":")

@@ -105,7 +105,8 @@ def _matrix(ax, own, rows):
     """Draw which values each reading has, in the colour of its verdict."""
     image = np.ones((len(rows), len(own), 3))
     place = {row: at for at, row in enumerate(rows)}
-    for at, text, verdict in zip(own["x"].astype(int) - 1, own["reading"], own["series"], strict=True):
+    columns = own["x"].astype(int) - 1
+    for at, text, verdict in zip(columns, own["reading"], own["series"], strict=True):
         for line in text.split("\n"):
             axis, _, label = line.partition(": ")
             image[place[axis, label], at] = to_rgb(_COLOURS[verdict])
