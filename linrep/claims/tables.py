@@ -1,12 +1,19 @@
-"""Tables that checks fill: settings, a row per setting and replicate, points of pictures."""
+"""Tables that checks fill: settings, a row per setting and replicate, points; and printed ones."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 
 from linrep.claims.measurements import Curve
 from linrep.claims.slopes import Exponent
+
+#: A printed mean, and what follows its "±".
+Printed = tuple[Fraction, Fraction]
 
 
 def cells(base, **sweeps):
@@ -53,3 +60,45 @@ def growth(rows: pd.DataFrame, x: str, of: str, **options) -> Exponent:
     groups = [(size, group.to_numpy()) for size, group in rows.groupby(x)[of]]
     sizes, samples = zip(*groups, strict=True)
     return Exponent(list(sizes), list(samples), along=x, of=of, **options)
+
+
+def printed(table: Mapping[str, str]) -> dict[str, list[Printed]]:
+    """Return a printed table in rational numbers.
+
+    Parameters
+    ----------
+    table : mapping of str to str
+        A row a name: means with "±" and deviations, which blanks divide.
+
+    Examples
+    --------
+    >>> from linrep.claims.tables import printed
+    >>> printed({"FedAvg": "34.5±1.25 47±0.5"})["FedAvg"][1]
+    (Fraction(47, 1), Fraction(1, 2))
+    """
+
+    def numbers(text):
+        mean, deviation = map(Fraction, text.split("±"))
+        return mean, deviation
+
+    return {name: [numbers(each) for each in row.split()] for name, row in table.items()}
+
+
+def root(deviations: Iterable[Fraction]) -> Fraction:
+    """Return the root of a sum of squares, rounded up to six digits: exact for decimals of six."""
+    squares = sum(each * each for each in deviations)
+    return Fraction(math.isqrt(math.ceil(squares * 10**12) - 1) + 1, 10**6) if squares else squares
+
+
+def average(items: Iterable[Printed]) -> Printed:
+    """Return the mean of printed means, and its deviation if theirs are independent."""
+    means, deviations = zip(*items, strict=True)
+    return sum(means) / Fraction(len(means)), root(deviations) / len(means)
+
+
+#: By how much a printed mean is to be above another, by the "±" of both.
+MARGINS: dict[str, Callable[[Printed, Printed], Fraction]] = {
+    "of the means": lambda one, other: Fraction(0),
+    "beyond the root of the squares of both ±": lambda one, other: root([one[1], other[1]]),
+    "beyond the sum of both ±": lambda one, other: one[1] + other[1],
+}

@@ -3,167 +3,143 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from itertools import pairwise
 
-from linrep.claims import Cases, Fact, Readings, statement
+from linrep.claims import Cases, Multiverse, statement
 from linrep.claims.evidence import ENUMERATED
+from linrep.claims.multiverse import GROWTHS
+from linrep.claims.tables import MARGINS, average, printed
 
 #: Data set, clients N and classes per client m of each column.
-COLUMNS: tuple[tuple[Any, int, int], ...] = (
-    ("CIFAR-10", 50, 2),
-    ("CIFAR-10", 50, 5),
-    ("CIFAR-10", 100, 2),
-    ("CIFAR-10", 100, 5),
-    ("CIFAR-100", 100, 5),
-    ("CIFAR-100", 100, 10),
-    ("CIFAR-100", 100, 20),
-    ("CIFAR-100", 100, 40),
+COLUMNS = (
+    ("CIFAR-10", 50, 2), ("CIFAR-10", 50, 5), ("CIFAR-10", 100, 2), ("CIFAR-10", 100, 5),
+    ("CIFAR-100", 100, 5), ("CIFAR-100", 100, 10), ("CIFAR-100", 100, 20), ("CIFAR-100", 100, 40),
+)  # fmt: skip
+#: Average test accuracies in percent.
+TABLE = printed(
+    {
+        "FedAvg": "34.460±1.083 47.217±0.395 41.584±0.433 51.876±0.675 "
+        "20.212±0.574 31.533±0.519 34.659±0.482 32.902±0.195",
+        "FedAvg-FT": "83.996±0.948 71.465±0.701 84.688±0.437 70.884±0.697 "
+        "78.342±0.574 66.660±0.370 54.464±0.178 44.858±0.119",
+        "Fed-LG": "82.724±2.137 61.820±0.409 83.019±0.431 62.957±0.895 "
+        "72.526±0.692 53.526±0.151 34.445±0.375 22.702±0.315",
+        "FedPer": "85.173±1.082 74.015±0.724 86.168±0.703 73.666±0.281 "
+        "76.001±0.454 67.100±0.229 56.066±0.389 44.689±0.411",
+        "FedRep": "86.133±0.775 71.737±0.296 86.685±0.766 73.808±0.561 "
+        "78.621±0.159 68.530±0.255 56.360±0.245 43.061±0.476",
+        "FedRep*": "87.320±1.485 75.766±0.220 87.177±0.489 75.296±0.505 "
+        "78.892±0.410 68.630±0.705 56.654±0.609 42.025±0.404",
+        "FedRoD": "79.476±2.966 68.728±1.750 83.296±1.545 72.116±0.788 "
+        "74.299±0.338 66.462±0.284 57.280±0.105 48.120±0.186",
+        "FedCP": "85.361±1.605 71.603±0.885 84.798±0.489 71.344±0.587 "
+        "74.266±0.559 66.426±0.372 57.067±0.483 43.638±0.415",
+        "FLUTE": "87.012±0.453 76.478±0.484 86.128±1.007 76.918±0.712 "
+        "77.750±0.615 70.598±0.282 59.243±0.334 48.169±0.597",
+        "FLUTE*": "87.713±1.365 76.543±0.921 88.567±0.457 78.255±0.688 "
+        "79.560±0.627 70.844±0.419 59.714±0.448 48.170±0.440",
+    }
 )
-#: Average test accuracies in percent, as printed.
-ACCURACY = {
-    "FedAvg": "34.460 47.217 41.584 51.876 20.212 31.533 34.659 32.902",
-    "FedAvg-FT": "83.996 71.465 84.688 70.884 78.342 66.660 54.464 44.858",
-    "Fed-LG": "82.724 61.820 83.019 62.957 72.526 53.526 34.445 22.702",
-    "FedPer": "85.173 74.015 86.168 73.666 76.001 67.100 56.066 44.689",
-    "FedRep": "86.133 71.737 86.685 73.808 78.621 68.530 56.360 43.061",
-    "FedRep*": "87.320 75.766 87.177 75.296 78.892 68.630 56.654 42.025",
-    "FedRoD": "79.476 68.728 83.296 72.116 74.299 66.462 57.280 48.120",
-    "FedCP": "85.361 71.603 84.798 71.344 74.266 66.426 57.067 43.638",
-    "FLUTE": "87.012 76.478 86.128 76.918 77.750 70.598 59.243 48.169",
-    "FLUTE*": "87.713 76.543 88.567 78.255 79.560 70.844 59.714 48.170",
-}
-#: What follows "±" there, of those methods that are compared with it.
-SPREAD = {
-    "FedRep*": "1.485 0.220 0.489 0.410 0.410 0.705 0.609 0.404",
-    "FedRoD": "2.966 1.750 1.545 0.788 0.338 0.284 0.105 0.186",
-    "FLUTE*": "1.365 0.921 0.457 0.688 0.627 0.419 0.448 0.440",
-}
-OURS = ("FLUTE", "FLUTE*")
-BASELINES = tuple(name for name in ACCURACY if name not in OURS)
-
-
-def _row(table, name):
-    return [Fraction(number) for number in table[name].split()]
-
-
-def _wins(pairs, name):
-    """Compare, for each pair of methods and column, the accuracy of the first with the second's."""
-    cases = []
-    for ours, other in pairs:
-        columns = zip(_row(ACCURACY, ours), _row(ACCURACY, other), COLUMNS, strict=True)
-        for mine, theirs, (data, clients, classes) in columns:
-            where = {"method": ours, "baseline": other, "data": data, "N": clients, "m": classes}
-            cases.append((theirs, mine, where))
-    return Cases(cases, name=name, quantity="baseline's accuracy", strength=ENUMERATED)
+#: The rows in which a claim has to be true; of several together the best of a column counts.
+METHODS = {"each of them": (("FLUTE",), ("FLUTE*",)), "the better of them": (("FLUTE", "FLUTE*"),)}
+BASELINES = tuple(name for name in TABLE if not name.startswith("FLUTE"))
+#: FLUTE* and FedRep* train heads for ten more epochs.
+COUNTERPARTS = {"FLUTE": "FedRep", "FLUTE*": "FedRep*"}
 
 
 @statement(
     "flute.table1.best",
     place="Section 7.2, Averaged performance, on Table 1",
-    latex=r"\mathrm{acc}(\text{FLUTE}),\ \mathrm{acc}(\text{FLUTE*}) \ge"
+    latex=r"\mathrm{acc}(\text{FLUTE}),\ \mathrm{acc}(\text{FLUTE*}) >"
     r" \mathrm{acc}(\text{baseline}) \text{ in all columns of Table 1}",
-    plain="In Table 1 FLUTE and FLUTE* are above all baselines in every column.",
-    negative_control={"compared": ("Fed-LG",)},
+    plain="FLUTE and FLUTE* consistently outperform all baselines in Table 1.",
+    negative_control={"methods": {"Fed-LG": (("Fed-LG",),)}},
 )
-def best(budget, rng, *, compared=OURS):
-    """Compare all printed means: each of both with each baseline, or with those as costly.
+def best(budget, rng, *, methods=METHODS, margins=tuple(MARGINS)):
+    """Compare the printed accuracies with those of the baselines, or of those as costly.
 
-    FedRep* is what FLUTE* is for FLUTE: ten more epochs of the heads.
+    FLUTE* is the better one in every column, so that it alone would be no further reading.
     """
-    alike = [
-        (ours, other)
-        for ours in compared
-        for other in BASELINES
-        if ours != "FLUTE" or other != "FedRep*"
-    ]
-    yield Readings(
-        [
-            _wins(
-                [(ours, other) for ours in compared for other in BASELINES if other != ours],
-                "each of them, all baselines",
-            ),
-            _wins([pair for pair in alike if pair[0] != pair[1]], "FLUTE without FedRep*"),
-        ],
-        name="above all baselines",
+
+    def lead(method, baselines, margin, columns):
+        cases = []
+        for places in columns:
+            found = {name: average([row[at] for at in places]) for name, row in TABLE.items()}
+            for names in method:
+                mine = max(names, key=found.__getitem__)
+                for other in BASELINES:
+                    if (mine, other) not in baselines:
+                        lead = found[mine][0] - found[other][0]
+                        needed = margin(found[mine], found[other])
+                        where = {"method": mine, "baseline": other}
+                        cases.append((needed - lead, 0, where | {"columns": str(places)}))
+        return Cases(cases, quantity="points that lack", strength=ENUMERATED)
+
+    places = range(len(COLUMNS))
+    yield Multiverse.of(
+        lead,
+        {
+            "method": methods,
+            "baselines": {"all": (), "FedRep* for FLUTE* alone": (("FLUTE", "FedRep*"),)},
+            "margin": {name: MARGINS[name] for name in margins},
+            "columns": {"each": [[place] for place in places], "their average": [list(places)]},
+        },
         phrase="FLUTE and FLUTE* consistently outperform other baseline algorithms",
+        excluded={"columns": {"their average": "in all experiments"}},
     )
-    for at, (data, clients, classes) in enumerate(COLUMNS):
-        rows = {name: _row(ACCURACY, name)[at] for name in BASELINES}
-        second = max(rows, key=rows.__getitem__)
-        lead = _row(ACCURACY, "FLUTE*")[at] - _row(ACCURACY, second)[at]
-        spread = _row(SPREAD, "FLUTE*")[at] + _row(SPREAD, second)[at]
-        yield Fact(
-            f"{data}, {clients} x {classes}: lead of FLUTE* on {second} over the sum of both +-",
-            float(lead / spread),
-        )
 
 
 best.corrected(
     "flute.table1.best.corrected",
-    latex=r"\mathrm{acc}(\text{FLUTE*}) \ge \mathrm{acc}(\text{baseline}) \text{ in all columns}",
-    plain="In Table 1 FLUTE* has the highest mean in every column.",
-    constants={"compared": ("FLUTE*",)},
-    negative_control={"compared": ("FedRep*",)},
+    latex=r"\mathrm{acc}(\text{FLUTE*}) > \mathrm{acc}(\text{baseline}) \text{ in all columns}",
+    plain="In Table 1 the mean accuracy of FLUTE* is above those of all baselines in each column.",
+    constants={"methods": {"FLUTE*": (("FLUTE*",),)}, "margins": ("of the means",)},
+    negative_control={"methods": {"FedRep*": (("FedRep*",),)}},
 )
 
-
-def _steps():
-    """Yield the columns between which N or m alone grows to its next value."""
-    for one, (data, clients, classes) in enumerate(COLUMNS):
-        later = [
-            (other, COLUMNS[other]) for other in range(len(COLUMNS)) if COLUMNS[other][0] == data
-        ]
-        for which, held in ((1, 2), (2, 1)):
-            larger = [
-                (column[which], other)
-                for other, column in later
-                if column[held] == (data, clients, classes)[held]
-                and column[which] > (data, clients, classes)[which]
-            ]
-            if larger:
-                yield one, min(larger)[1], "Nm"[which - 1]
+_N, _m = [(0, 2), (1, 3)], [(0, 1), (2, 3)]  # on CIFAR-10
+_M = [(4, 5, 6, 7)]  # m on CIFAR-100
+#: Groups of lines of columns along which N or m grows; growth on average is that of a group.
+LINES = {
+    "N and m": (_N, _m, _M),
+    "N and m together": ([(0, 3)], _M),
+    "N alone": (_N,),
+    "m alone": (_m, _M),
+}
+GAINS = {
+    "difference": lambda mine, other: mine - other,
+    "ratio": lambda mine, other: mine / other,
+    "share of the errors left": lambda mine, other: (mine - other) / (100 - other),
+}
 
 
-def _growth(references, name):
-    """Compare each method's gain over its reference with that at the next N, or m."""
-    cases = []
-    for ours, reference in references.items():
-        gain = [a - b for a, b in zip(_row(ACCURACY, ours), reference, strict=True)]
-        for before, after, grows in _steps():
-            where = {
-                "method": ours,
-                "from": list(COLUMNS[before]),
-                "to": list(COLUMNS[after]),
-                "grows": grows,
-            }
-            cases.append((gain[before], gain[after], where))
-    return Cases(cases, name=name, quantity="gain at the smaller N or m", strength=ENUMERATED)
+def _growth(gain, groups, grows):
+    """Yield by how much gains grow along lines: least-squares slopes, or differences."""
+    for lines in groups:
+        if grows == "on average":  # m doubles: weights are equally spaced
+            yield sum(
+                (2 * place - len(line) + 1) * gain[column]
+                for line in lines
+                for place, column in enumerate(line)
+            )
+        for line in lines:
+            if grows == "from end to end":
+                yield gain[line[-1]] - gain[line[0]]
+            if grows == "at every step":
+                yield from (gain[after] - gain[before] for before, after in pairwise(line))
 
 
-def _effects(references, name):
-    """Compare both methods' mean gains, over the other variable, at successive N and m.
-
-    Of CIFAR-10, where both vary; of CIFAR-100, where m does, the slope in log m is to be positive.
-    """
-    cases = []
-    for ours, reference in references.items():
-        gain = [a - b for a, b in zip(_row(ACCURACY, ours), reference, strict=True)]
-        for which, values in ((1, (50, 100)), (2, (2, 5))):
-            means = [
-                sum(
-                    value
-                    for value, column in zip(gain[:4], COLUMNS[:4], strict=True)
-                    if column[which] == level
-                )
-                / 2
-                for level in values
-            ]
-            where = {"method": ours, "data": "CIFAR-10", "grows": "Nm"[which - 1]}
-            cases.append((*means, where))
-        # m doubles: logarithms are at -3, -1, 1, 3.
-        slope = sum(weight * value for weight, value in zip((-3, -1, 1, 3), gain[4:], strict=True))
-        cases.append((Fraction(0), slope, {"method": ours, "data": "CIFAR-100", "grows": "m"}))
-    return Cases(cases, name=name, quantity="mean gain at the smaller N or m", strength=ENUMERATED)
+def _references(names):
+    """Return what a gain may be over, in each column: one baseline or another, or several."""
+    rows = {name: [mean for mean, _ in TABLE[name]] for name in BASELINES if name not in names}
+    columns = list(zip(*rows.values(), strict=True))
+    counterparts = [rows[COUNTERPARTS.get(name, "FedRep")] for name in names]
+    return {
+        "the best baseline": [max(column) for column in columns],
+        "the mean of the baselines": [sum(column) / Fraction(len(column)) for column in columns],
+        "FedRep, FedRep* for FLUTE*": [max(column) for column in zip(*counterparts, strict=True)],
+        **rows,
+    }
 
 
 @statement(
@@ -172,34 +148,30 @@ def _effects(references, name):
     latex=r"\mathrm{acc}(\text{FLUTE}) - \mathrm{acc}(\text{baseline}) \text{ and }"
     r" \mathrm{acc}(\text{FLUTE*}) - \mathrm{acc}(\text{baseline}) \text{ grow with } N"
     r" \text{ and with } m",
-    plain="In Table 1 the gain of FLUTE and FLUTE* over some baseline grows with the number of "
-    "clients and of classes, on average over the other.",
-    negative_control={"compared": ("Fed-LG",), "against": ("best baseline",)},
+    plain="In Table 1 the gain of FLUTE and FLUTE* grows with the number of clients and classes.",
+    negative_control={"methods": {"Fed-LG": (("Fed-LG",),)}},
 )
-def gain(budget, rng, *, compared=OURS, against=None):
-    """Compare the gains, over each reference that the text can mean, along N and along m.
+def gain(budget, rng, *, methods=METHODS):
+    """Compare gains, over each reference and in each unit that the text can mean."""
 
-    They grow on average over the other variable, or along every step of the table.
-    """
-    rows = [_row(ACCURACY, name) for name in BASELINES]
-    best_of = [max(column) for column in zip(*rows, strict=True)]
-    mean_of = [sum(column) / len(column) for column in zip(*rows, strict=True)]
-    counterpart = {"FLUTE": "FedRep", "FLUTE*": "FedRep*"}
-    parts = {
-        "best baseline": dict.fromkeys(compared, best_of),
-        "mean of the baselines": dict.fromkeys(compared, mean_of),
-        "FedRep, FedRep*": {
-            ours: _row(ACCURACY, counterpart.get(ours, "FedRep")) for ours in compared
+    def growth(method, over, gain_as, grows, along):
+        cases = []
+        for names in method:
+            mine = [max(column)[0] for column in zip(*map(TABLE.get, names), strict=True)]
+            gains = list(map(gain_as, mine, _references(names)[over]))
+            where = {"method": ", ".join(names)}
+            cases += [(-found, 0, where) for found in _growth(gains, along, grows)]
+        return Cases(cases, strength=ENUMERATED)
+
+    yield Multiverse.of(
+        growth,
+        {
+            "method": methods,
+            "over": list(_references(next(iter(methods.values()))[0])),
+            "gain as": GAINS,
+            "grows": GROWTHS,
+            "along": LINES,
         },
-        **{name: dict.fromkeys(compared, _row(ACCURACY, name)) for name in BASELINES},
-    }
-    chosen = against or tuple(parts)
-    yield Readings(
-        [
-            measure(parts[name], f"{grows}, over {name}")
-            for grows, measure in (("on average", _effects), ("in every step", _growth))
-            for name in chosen
-        ],
-        name="gain grows",
         phrase="the gain of FLUTE and FLUTE* becomes more prominent with larger N and m",
+        excluded={"along": dict.fromkeys(("N alone", "m alone"), "larger N and m")},
     )

@@ -17,11 +17,9 @@ from linrep.papers.flute.counterexamples import (
     observationb2,
     observationb3,
     observationb3_minimizer,
-    table1_best,
     theorem5_1,
     tr_and_lemmaa5,
 )
-from linrep.papers.flute.table1 import ACCURACY, COLUMNS
 
 
 @pytest.mark.parametrize("data", [1, 2])  # A.1, and (5), (6), whose losses have no 1/2
@@ -111,12 +109,6 @@ def test_lowering_a_bias_raises_the_probability_of_the_right_class():
     logits = np.log([2.0, 1.0, 1.0])
     shares = [np.exp(z[0]) / np.exp(z).sum() for z in (logits - [0, 0, np.log(2)], logits)]
     assert [float(side) for side in observationb3_minimizer.sides()] == pytest.approx(shares)
-
-
-def test_numbers_are_those_of_the_table():
-    place = COLUMNS.index(("CIFAR-10", 100, 2))
-    printed = [Fraction(ACCURACY[name].split()[place]) for name in ("FedRep", "FLUTE")]
-    assert list(table1_best.sides()) == printed
 
 
 def test_a_difference_over_two_is_the_slope_of_a_square():

@@ -1,21 +1,58 @@
-"""Table 1 as it is transcribed, and exact cases."""
+"""Table 1 as it is transcribed, and what is read of it, by hand."""
 
-from linrep.papers.flute.table1 import ACCURACY, BASELINES, COLUMNS, SPREAD, _steps
+from itertools import pairwise
+
+import pytest
+
+from linrep.claims import judge
+from linrep.papers.flute import table1
+from linrep.papers.flute.table1 import BASELINES, COLUMNS, LINES, METHODS, TABLE
+
+MEANS = {name: [float(mean) for mean, _ in row] for name, row in TABLE.items()}
 
 
 def test_every_method_has_a_number_in_each_column():
-    for table in (ACCURACY, SPREAD):
-        for name, row in table.items():
-            numbers = row.split()
-            assert len(numbers) == len(COLUMNS), name
-            assert all(0.0 < float(number) < 100.0 for number in numbers)
     assert len(BASELINES) == 8
+    for row in TABLE.values():
+        assert len(row) == len(COLUMNS)
+        assert all(20.0 < mean < 90.0 and 0.0 < deviation < 3.0 for mean, deviation in row)
+    assert max(METHODS["the better of them"][0], key=MEANS.__getitem__) == "FLUTE*"
 
 
-def test_steps_change_the_clients_or_the_classes_alone():
-    found = {(COLUMNS[a][1:], COLUMNS[b][1:], grows) for a, b, grows in _steps()}
-    assert found == {
-        ((50, 2), (100, 2), "N"), ((50, 5), (100, 5), "N"),
-        ((50, 2), (50, 5), "m"), ((100, 2), (100, 5), "m"),
-        ((100, 5), (100, 10), "m"), ((100, 10), (100, 20), "m"), ((100, 20), (100, 40), "m"),
-    }  # fmt: skip
+@pytest.mark.parametrize(("name", "which", "held"), [("N alone", 1, 2), ("m alone", 2, 1)])
+def test_lines_change_the_clients_or_the_classes_alone(name, which, held):
+    lines = {line for group in LINES[name] for line in group}
+    expected = {}
+    for place, column in enumerate(COLUMNS):
+        expected.setdefault((column[0], column[held]), []).append((column[which], place))
+    found = (tuple(place for _, place in sorted(line)) for line in expected.values())
+    assert lines == {line for line in found if len(line) > 1}
+    for line in (line for group in LINES["N and m together"] for line in group):
+        assert all(COLUMNS[a][1:] <= COLUMNS[b][1:] for a, b in pairwise(line))
+
+
+def test_readings_of_the_best_are_those_by_hand():
+    """The means alone decide for FLUTE*, which is the better one; FLUTE is below FedRep."""
+    best = [max(MEANS[name][place] for name in BASELINES) for place in range(8)]
+    assert all(mine > other for mine, other in zip(MEANS["FLUTE*"], best, strict=True))
+    assert MEANS["FLUTE"][2] < MEANS["FedRep"][2]
+    rows = judge(table1.best.measure()).parts[0].map.rows().query("counted")
+    holds = rows[rows["verdict"] == "holds"]
+    assert set(holds["method"]) == {"the better of them"}
+    assert set(holds["margin"]) == {"of the means"}
+    assert len(holds) == 2
+
+
+@pytest.mark.parametrize(("over", "expected"), [("FedRep*", True), ("FedRoD", False)])
+def test_growth_on_average_is_that_by_hand(over, expected):
+    rows = judge(table1.gain.measure()).parts[0].map.rows().set_index(
+        ["method", "over", "gain as", "grows", "along"]
+    )["verdict"]  # fmt: skip
+    good = []
+    for name in ("FLUTE", "FLUTE*"):
+        g = [mine - other for mine, other in zip(MEANS[name], MEANS[over], strict=True)]
+        good += [g[2] + g[3] > g[0] + g[1], g[1] + g[3] > g[0] + g[2]]
+        good += [3.0 * g[7] + g[6] - g[5] - 3.0 * g[4] > 0.0]
+    assert all(good) == expected
+    found = rows["each of them", over, "difference", "on average", "N and m"]
+    assert (found == "holds") == expected

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linrep as lr
+from linrep.claims import judge
 from linrep.papers.pflmf import eq7_to_9, model, table1_2
 from linrep.papers.pflmf.counterexamples import (
     eq8_9,
@@ -169,12 +170,31 @@ def test_powers_are_near_and_not_above():
 
 
 def test_the_tables_have_what_is_printed_in_bold_as_their_largest():
-    table = table1_2.exactly({**table1_2.OTHERS, **table1_2.RANKS})
-    bold = {"MNIST, 0.5": 15, "CIFAR10, 0.5": "pFedFDA", "CIFAR10, 1": 10, "CIFAR100, 0.5": 15,
-            "CIFAR100, 1": 10}  # fmt: skip
-    for column, name in bold.items():
-        j = table1_2.COLUMNS.index(column)
-        assert max(table, key=lambda each, j=j: table[each][j]) == name
-    second = table1_2.exactly({**table1_2.SECOND_OTHERS, **table1_2.SECOND_RANKS})
-    assert max(second, key=lambda each: second[each][3]) == "FedAvg"
-    assert max(second, key=lambda each: second[each][2]) == 15
+    first, second = table1_2.TABLE_1, table1_2.TABLE_2
+    best = [max(first, key=lambda name, j=j: first[name][j]) for j in range(6)]
+    assert best == ["r = 15", "r = 15", "pFedFDA", "r = 10", "r = 15", "r = 10"]
+    best = [max(second, key=lambda name, j=j: second[name][j]) for j in range(4)]
+    assert best == ["r = 15", "r = 10", "r = 15", "FedAvg"]
+
+
+def test_most_cases_are_counted_as_by_hand():
+    means = {name: [float(mean) for mean, _ in row] for name, row in table1_2.TABLE_1.items()}
+    left_out = {*table1_2.RANKS, *table1_2.NOT_PFL}
+    rivals = [row for name, row in means.items() if name not in left_out]
+    rows = judge(table1_2.table1.measure()).parts[0].map.rows()
+    rows = rows[rows["counted"] & (rows["margin"] == "of the means")].set_index(["rank", "cases"])
+    for rank in table1_2.RANKS:
+        pairs = np.array([np.greater(means[rank], row) for row in rivals])
+        for cases, share in (("columns", pairs.all(axis=0)), ("pairs of column and method", pairs)):
+            expected = share.mean() > 0.5, share.mean() >= 2 / 3, share.mean() >= 0.9
+            assert tuple(rows.loc[(rank, cases), "verdict"] == "holds") == expected
+
+
+def test_gains_on_groups_are_those_of_the_table():
+    found = judge(table1_2.table2.measure()).parts[0].map.rows().set_index(
+        ["rank", "over", "groups", "substantially"]
+    )["estimate"]  # fmt: skip
+    each = found["the best of each column", "the best other", "each", "5 points"]
+    assert each == pytest.approx(5.0 - (45.57 - 36.40))
+    average = found["r = 15", "the best other pFL method", "their average", "1 point"]
+    assert average == pytest.approx(1.0 - ((39.31 + 45.43) - (19.86 + 14.80)) / 2.0)

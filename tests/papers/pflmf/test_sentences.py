@@ -9,7 +9,7 @@ import linrep as lr
 from linrep.algorithms import personalized
 from linrep.papers.pflmf import sentences
 from linrep.papers.pflmf.counterexamples import fedavg_uniform, table1_comparable
-from linrep.papers.pflmf.table1_2 import OTHERS, RANKS
+from linrep.papers.pflmf.table1_2 import TABLE_1
 
 
 def test_fedavg_is_optimal_for_clients_whose_data_differ():
@@ -36,5 +36,5 @@ def test_only_uncoupled_coordinates_separate_rows():
 
 
 def test_the_accuracies_apart_are_the_printed_ones():
-    spread = Fraction(RANKS[15][0]) - Fraction(OTHERS["FLUTE"][0])
+    spread = TABLE_1["r = 15"][0][0] - TABLE_1["FLUTE"][0][0]
     assert table1_comparable.sides() == (spread, 10)
