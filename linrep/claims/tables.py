@@ -86,8 +86,8 @@ def printed(table: Mapping[str, str]) -> dict[str, list[Printed]]:
 
 def root(deviations: Iterable[Fraction]) -> Fraction:
     """Return the root of a sum of squares, rounded up to six digits: exact for decimals of six."""
-    squares = sum(each * each for each in deviations)
-    return Fraction(math.isqrt(math.ceil(squares * 10**12) - 1) + 1, 10**6) if squares else squares
+    squares = math.ceil(sum(each * each for each in deviations) * 10**12)
+    return Fraction(math.isqrt(squares - 1) + 1 if squares else 0, 10**6)
 
 
 def average(items: Iterable[Printed]) -> Printed:

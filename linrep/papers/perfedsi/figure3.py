@@ -76,7 +76,7 @@ def _measure(budget, rng, count, models, per_client):
     choices = list(CHOICES) if budget.name != "quick" else list(CHOICES)[:1]
     seeds = draw_seeds(rng, count)
     runs = [(instance(seed, per_client), seed) for seed in seeds]
-    paths = {}
+    paths: dict[tuple[str, ...], np.ndarray] = {}
     for run in product(choices, models, STARTS):
         choice, model, start = run
         if (model, start) == ("one model", "near"):

@@ -79,7 +79,7 @@ def table1(budget, rng, *, rows=RANKS):
     """Count, in the printed accuracies, the cases in which it is ahead of all, or of one."""
 
     def most(rank, cases, rivals, margin, share):
-        wins = []
+        wins: list[bool] = []
         for places in ((0, 1), (2, 3), (4, 5)) if cases == "data sets" else zip(range(6)):
             ours, others = _read(TABLE_1, places, rank, rivals)
             for mine in ours:
@@ -112,7 +112,7 @@ def table1(budget, rng, *, rows=RANKS):
     expected=FAILS,
     negative_control={"points": (1,)},
 )
-def comparable(budget, rng, *, points=(1, 2, 5, 10), left_out=()):
+def comparable(budget, rng, *, points=(10, 5, 2, 1), left_out=()):
     """Compare the largest and the least accuracy on MNIST: how many points they are apart."""
 
     def apart(algorithms, rank, points, columns):
