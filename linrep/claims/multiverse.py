@@ -391,6 +391,7 @@ class Reread(Measurement):
             n_trials=max(cell.n_trials for cell in cells),
             level=min(1.0, sum(cell.level for cell in cells) * self.intervals / len(cells)),
             counterexample=having[0].counterexample if verdict == FAILS else None,
+            ground=next((cell.ground for cell in having if cell.ground), "") * (verdict == FAILS),
             needed=max(needed, key=_count) if verdict == UNDECIDED and needed else "",
             name=self.name,
             kinds=tuple(dict.fromkeys(kind for cell in cells for kind in cell.kinds)),

@@ -63,12 +63,7 @@ def growth(rows: pd.DataFrame, x: str, of: str, **options) -> Exponent:
 
 
 def printed(table: Mapping[str, str]) -> dict[str, list[Printed]]:
-    """Return a printed table in rational numbers.
-
-    Parameters
-    ----------
-    table : mapping of str to str
-        A row a name: means with "±" and deviations, which blanks divide.
+    """Return printed means and deviations, "±" between and blanks behind, in rational numbers.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import pytest
 
 from linrep.claims import judge
 from linrep.papers.flute import table1
-from linrep.papers.flute.table1 import BASELINES, COLUMNS, LINES, METHODS, TABLE
+from linrep.papers.flute.table1 import BASELINES, COLUMNS, LINES, TABLE
 
 MEANS = {name: [float(mean) for mean, _ in row] for name, row in TABLE.items()}
 
@@ -16,7 +16,6 @@ def test_every_method_has_a_number_in_each_column():
     for row in TABLE.values():
         assert len(row) == len(COLUMNS)
         assert all(20.0 < mean < 90.0 and 0.0 < deviation < 3.0 for mean, deviation in row)
-    assert max(METHODS["the better of them"][0], key=MEANS.__getitem__) == "FLUTE*"
 
 
 @pytest.mark.parametrize(("name", "which", "held"), [("N alone", 1, 2), ("m alone", 2, 1)])
@@ -32,7 +31,6 @@ def test_lines_change_the_clients_or_the_classes_alone(name, which, held):
 
 
 def test_readings_of_the_best_are_those_by_hand():
-    """The means alone decide for FLUTE*, which is the better one; FLUTE is below FedRep."""
     best = [max(MEANS[name][place] for name in BASELINES) for place in range(8)]
     assert all(mine > other for mine, other in zip(MEANS["FLUTE*"], best, strict=True))
     assert MEANS["FLUTE"][2] < MEANS["FedRep"][2]

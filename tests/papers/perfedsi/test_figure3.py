@@ -5,16 +5,8 @@ import pytest
 
 import linrep as lr
 from linrep.claims import judge
-from linrep.papers.perfedsi.figure3 import (
-    AXES,
-    CHOICES,
-    FIGURE,
-    RECORDS,
-    instance,
-    losses,
-    straight,
-    whatsoever,
-)
+from linrep.papers.perfedsi import figure3
+from linrep.papers.perfedsi.figure3 import FIGURE, instance, losses, straight
 from linrep.papers.perfedsi.settings import MODELS, STARTS, view
 
 
@@ -64,11 +56,11 @@ def test_near_the_truth_a_run_starts_near():
 
 
 def test_choices_are_as_long_in_local_steps_of_one_size():
-    for changes in CHOICES.values():
+    for changes in figure3.CHOICES.values():
         figure = FIGURE.changed(changes)
         assert figure.rounds * figure.local_steps * figure.step_size == 30_000
-        assert figure.rounds % RECORDS == 0
-    assert AXES["rounds"] == {"2500": 5, "5000": 10, "10000": 20, "20000": 40}
+        assert figure.rounds % figure3.RECORDS == 0
+    assert figure3.AXES["rounds"] == {"2500": 5, "5000": 10, "10000": 20, "20000": 40}
 
 
 def test_paths_that_bend_are_not_straight():
@@ -80,13 +72,10 @@ def test_paths_that_bend_are_not_straight():
 
 
 def test_readings_count_the_runs_that_converge():
-    """In each cell: an upper end of a share below what may be, or a lower one above it."""
-    rows = judge(whatsoever.measure("quick", 3)).parts[0].map.rows()
-    assert len(rows) == 144
+    rows = judge(figure3.whatsoever.measure("quick", 3)).parts[0].map.rows()
     ends = rows.groupby(["loss", "rounds", "start", "without"])["estimate"]
     assert (ends.nunique() == 1).all()  # how often is allowed is read of the same runs
     shares = ends.first().unstack("loss")
-    assert (shares["1e-6"] <= shares["1e-3"]).all()
-    assert (shares["1e-3"] <= shares["1e-2"]).all()
+    assert (np.diff(shares[["1e-6", "1e-3", "1e-2"]]) >= 0.0).all()
     every = rows[rows["how often"] == "every instance"]
     assert ((every["verdict"] == "fails") == (every["estimate"] > 0.0)).all()
