@@ -13,7 +13,7 @@ import numpy as np
 
 import linrep as lr
 from linrep.algorithms import imc
-from linrep.claims import Frequency, Multiverse, Together, statement
+from linrep.claims import Cases, Frequency, Multiverse, Together, statement
 from linrep.claims.multiverse import lengths
 from linrep.claims.tables import draw_seeds
 from linrep.papers.perfedsi.settings import STARTS, Figure3, view
@@ -87,10 +87,14 @@ def _measure(budget, rng, count, models, per_client):
     return AXES | {OPEN: choices}, paths
 
 
-def rare(events, at_most=0.5, name="", what="converge") -> Frequency:
-    """Return the measurement that few runs do something."""
-    violations, quantity = int(np.sum(events)), f"share of runs that {what}"
-    return Frequency(violations, len(events), at_most, name=name, quantity=quantity)
+def rare(events, at_most=0.5, name="", what="converge") -> Cases | Frequency:
+    """Return the measurement that few runs do something, or that none of those looked at does."""
+    violations, count = int(np.sum(events)), len(events)
+    if not at_most:
+        case = (violations, 0, {"runs": count})
+        return Cases([case], name=name, quantity=f"runs that {what}")
+    quantity = f"share of runs that {what}"
+    return Frequency(violations, count, at_most, name=name, quantity=quantity)
 
 
 @statement(
@@ -152,6 +156,7 @@ def whatsoever(budget, rng, *, models=WITHOUT, per_client=FIGURE.per_client):
         rate,
         {**axes, "without": models},
         phrase="fails to converge to the ground-truth solution whatsoever",
+        excluded={"how often": dict.fromkeys(("more than half", "90 %"), "whatsoever")},
     )
 
 
