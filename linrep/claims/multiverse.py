@@ -462,6 +462,30 @@ class Multiverse(Reread):
             It comes first.
         parts : mapping of str to measurement in readings
             By the value of that axis; all with the same axes, phrase and name.
+
+        Returns
+        -------
+        Multiverse
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from linrep.claims import Comparison, judge
+        >>> from linrep.claims.multiverse import Multiverse
+        >>> larger = 1.0 + np.random.default_rng(0).random((3, 100))
+        >>> smaller = larger * [[1.1], [0.9], [0.9]]  # for n = 1, 2, 3
+        >>> parts = {
+        ...     f"n >= {least}": Comparison(
+        ...         smaller[least - 1 :],
+        ...         larger[least - 1 :],
+        ...         over={"n": range(least, 4)},
+        ...         each="n",
+        ...         phrase="for all n",
+        ...     )
+        ...     for least in (1, 2)
+        ... }
+        >>> judge([Multiverse.along("sizes", parts)]).parts[0].map.decides()
+        {'sizes': 1.0}
         """
         first = next(iter(parts.values()))
         if any(dict(part.axes) != dict(first.axes) for part in parts.values()):
@@ -488,7 +512,7 @@ class _OfRuns(Reread):
         Which of them has what it is about one by one, in whatever reading.
     """
 
-    over: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True)
+    over: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
     sizes: str = field(default="", kw_only=True)
     each: str = field(default="", kw_only=True)
 
@@ -559,7 +583,7 @@ class _OfRuns(Reread):
         return self._cell(runs, how, {**setting, **labels})
 
     def _cell(self, runs, how, setting):
-        """Return the measurement of a reading, of arrays with an axis of sizes before all others."""
+        """Return the measurement of a reading, of arrays whose first axis has the sizes."""
         scope = how.pop("scope", SCOPES[0])
         if scope == SCOPES[0]:
             return self._measured(self._pooled(runs), how, setting)

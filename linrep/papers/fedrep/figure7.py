@@ -68,10 +68,9 @@ def _gains(n, m, seeds, noise, steps):
     for step in steps:
         shape = (len(WAYS), len(FIGURE.methods), len(STEPS[step]))
         at = [every.index(multiple) for multiple in STEPS[step]]
-        found = [
-            [speeds(np.concatenate(values[:, at]), AT).reshape(shape) for values in run]
-            for run in runs
-        ]
+        found = np.array(
+            [[speeds(np.concatenate(values[:, at]), AT) for values in run] for run in runs]
+        ).reshape(len(runs), len(MEASURES), *shape)
         fedrep, other = np.moveaxis(at_best(np.moveaxis(found, 0, -1), TUNING), 2, 0)
         gains.append(other / fedrep)
     return np.array(gains)
