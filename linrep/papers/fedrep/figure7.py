@@ -89,7 +89,7 @@ def _trajectories(n, m, seed, noise, multiples):
         for multiple in multiples:
             step_size = multiple * theorem_step_size(truth, n)
             trace = lr.fedrep(data, step_size=step_size, **options)
-            loss = padded(np.array([first, *trace["loss"][1:]]), AT[-1])
+            loss = padded(np.array([first, *trace["loss"][1:]]), AT[-1], rounding=1e-24)
             values.append([loss, padded(trace["distance"], AT[-1], 1.0)])
     shape = (len(FIGURE.methods), len(multiples), len(MEASURES), AT[-1] + 1)
     return np.moveaxis(np.reshape(values, shape), 2, 0)

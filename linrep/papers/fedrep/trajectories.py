@@ -73,8 +73,10 @@ def arrival(values: np.ndarray, goal: float) -> float:
     return float(near[0] - 1.0 + np.log(high / goal) / np.log(high / low))
 
 
-def padded(values: np.ndarray, rounds: int, worst: float = np.inf) -> np.ndarray:
-    """Return a trajectory of all its rounds, within factors of 1e12 of its start.
+def padded(
+    values: np.ndarray, rounds: int, worst: float = np.inf, *, rounding: float = 1e-12
+) -> np.ndarray:
+    """Return a trajectory of all its rounds, which are finite, and not below rounding.
 
     Parameters
     ----------
@@ -82,11 +84,14 @@ def padded(values: np.ndarray, rounds: int, worst: float = np.inf) -> np.ndarray
         Of a run that may have ended before its last round, or diverged.
     rounds : int
     worst : float, optional
-        What it is given from there on.
+        What it is given from there on, of which 1/rounding times its start is taken at most.
+    rounding : float, default 1e-12
+        Values smaller than this share of the start are raised to it: a sum of squares knows its
+        square.
     """
     found = np.full(rounds + 1, worst)
     found[: len(values)] = np.where(np.isfinite(values), values, worst)
-    return np.clip(found, 1e-12 * found[0], 1e12 * found[0])
+    return np.clip(found, rounding * found[0], found[0] / rounding)
 
 
 def at_best(numbers: np.ndarray, tuning: int) -> np.ndarray:
