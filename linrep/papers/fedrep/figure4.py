@@ -176,7 +176,7 @@ def _newcomers(seed, sizes, methods, at):
     samples = [clients.draw(m, rng=rng) for m in sizes]
     errors, distances = [], []
     for method in methods:
-        frames = representations(method, data, seed, at)
+        frames = _representations(method, data, seed, at)
         every = np.array(
             [[squared_errors(models_on(B, own), clients) for own in samples] for B in frames]
         )
@@ -185,16 +185,8 @@ def _newcomers(seed, sizes, methods, at):
     return errors, distances
 
 
-def representations(method, data, seed, at):
-    """Return what a method has learned after each number of rounds; FedSGD is named by its start.
-
-    Parameters
-    ----------
-    method : str
-    data : ClientData
-    seed : int
-    at : sequence of int
-    """
+def _representations(method, data, seed, at):
+    """Return a method's B after each number of rounds; FedSGD is named by its start."""
     if method == "local":
         return [np.eye(FIGURE.d)] * len(at)
     start: Any = lr.projected_gradient_start(data, FIGURE.k)

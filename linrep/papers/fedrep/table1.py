@@ -150,11 +150,10 @@ def _where(column):
 
 def _above(one, other):
     """Return whether one method has the higher accuracy in each column."""
-    cases = [
-        (Fraction(low, 100), Fraction(high, 100), _where(column))
-        for column, (high, low) in enumerate(zip(ACCURACIES[one], ACCURACIES[other], strict=True))
-    ]
-    return Cases(cases, name=f"{one} above {other}", quantity="accuracy", strength=ENUMERATED)
+    pairs = zip(ACCURACIES[other], ACCURACIES[one], strict=True)
+    cases = [(Fraction(low), Fraction(high), _where(at)) for at, (low, high) in enumerate(pairs)]
+    name = f"{one} above {other}"
+    return Cases(cases, name=name, quantity="accuracy in 0.01 %", strength=ENUMERATED)
 
 
 @statement(

@@ -43,7 +43,7 @@ def test_representations_are_those_of_one_long_run():
     truth, data = draw_problem(figure4.FIGURE, 0, **CONVENTIONS["text"])
     start = lr.random_start(data.n, data.d, 2, 0)
     run = lr.fedsgd(data, k=2, step_size=0.1, rounds=20, start=start)["distance"]
-    found = figure4.representations("a random start", data, 0, (5, 20))
+    found = figure4._representations("a random start", data, 0, (5, 20))
     assert [distance(B, truth.B) for B in found] == pytest.approx(run[[5, 20]])
 
 
