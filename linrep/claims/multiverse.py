@@ -176,8 +176,9 @@ class Map:
 
     def readings(self) -> list[dict[str, str]]:
         """Return the values of each cell."""
-        names = list(self.axes)
-        return [dict(zip(names, each, strict=True)) for each in product(*self.axes.values())]
+        return [
+            dict(zip(self.axes, values, strict=True)) for values in product(*self.axes.values())
+        ]
 
     def counts(self, *, excluded: bool = False) -> dict[str, int]:
         """Return how many cells have which verdict.
@@ -473,6 +474,48 @@ class Multiverse(Reread):
         ]
         return cls({name: tuple(values) for name, values in named.items()}, cells, **options)
 
+    @classmethod
+    def along(cls, axis: str, parts: Mapping[str, Reread]) -> Self:
+        """Measure a sentence along a further axis, each value of which has cells of its own.
+
+        Parameters
+        ----------
+        axis : str
+            It comes first.
+        parts : mapping of str to measurement in readings
+            By the value of that axis; all with the same axes, phrase and name.
+
+        Returns
+        -------
+        Multiverse
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from linrep.claims import Comparison, judge
+        >>> from linrep.claims.multiverse import Multiverse
+        >>> larger = 1.0 + np.random.default_rng(0).random((3, 100))
+        >>> smaller = larger * [[1.1], [0.9], [0.9]]  # for n = 1, 2, 3
+        >>> parts = {
+        ...     f"n >= {least}": Comparison(
+        ...         smaller[least - 1 :],
+        ...         larger[least - 1 :],
+        ...         over={"n": range(least, 4)},
+        ...         each="n",
+        ...         phrase="for all n",
+        ...     )
+        ...     for least in (1, 2)
+        ... }
+        >>> judge([Multiverse.along("sizes", parts)]).parts[0].map.decides()
+        {'sizes': 1.0}
+        """
+        first = next(iter(parts.values()))
+        if any(dict(part.axes) != dict(first.axes) for part in parts.values()):
+            raise ValueError(f"parts along {axis!r} must have the same axes")
+        cells = [cell for part in parts.values() for cell in part.cells]
+        same = {name: getattr(first, name) for name in ("name", "phrase", "excluded")}
+        return cls({axis: tuple(parts), **first.axes}, cells, **same)
+
     def _joined(self, others):
         return {"cells": joined([self.cells, *(other.cells for other in others)])}
 
@@ -487,10 +530,13 @@ class _OfRuns(Reread):
         Of the arrays the axes but the last, which is that of the runs, with their values.
     sizes : str
         Which of them has the sizes that the sentence is about; the others are open.
+    each : str
+        Which of them has what it is about one by one, in whatever reading.
     """
 
-    over: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True)
+    over: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
     sizes: str = field(default="", kw_only=True)
+    each: str = field(default="", kw_only=True)
 
     #: Which of its attributes have an entry a run.
     arrays: ClassVar[tuple[str, ...]] = ()
@@ -519,7 +565,7 @@ class _OfRuns(Reread):
     @property
     def _inner(self):
         """The axes that readings do not choose from."""
-        return [self.sizes] if self.sizes else []
+        return [name for name in (self.sizes, self.each) if name]
 
     @property
     def _how(self):
@@ -537,30 +583,38 @@ class _OfRuns(Reread):
     def cells(self) -> list[Measurement]:
         """A measurement for each combination of values, the last axis the fastest."""
         own = [name for name in self.over if name not in self._inner]
+        every = [{self.each: x} for x in range(len(self.over[self.each]))] if self.each else [{}]
         found = []
         for places in product(*(range(len(self.over[name])) for name in own)):
             at = dict(zip(own, places, strict=True))
-            where = tuple(at.get(name, slice(None)) for name in self.over)
-            runs = [getattr(self, name)[where] for name in self.arrays]
-            inner = [name for name in self.over if name in self._inner]
-            first = inner.index(self.sizes) if self.sizes else None
-            runs = [each[None] if first is None else np.moveaxis(each, first, 0) for each in runs]
-            setting = {name: self.over[name][place] for name, place in at.items()}
             for values in product(*(each.items() for each in self._how.values())):
-                labels = {name: label for name, (label, _) in zip(self._how, values, strict=True)}
-                how = {name: value for name, (_, value) in zip(self._how, values, strict=True)}
-                found.append(self._cell(runs, how, {**setting, **labels}))
+                parts = [self._part({**at, **one}, values) for one in every]
+                found.append(parts[0] if len(parts) == 1 else Together(parts))
         return found
 
+    def _part(self, at, values):
+        """Return the measurement of a reading at places on axes, with values of how it is read."""
+        where = tuple(at.get(name, slice(None)) for name in self.over)
+        runs = [getattr(self, name)[where] for name in self.arrays]
+        inner = [name for name in self.over if name not in at]
+        first = inner.index(self.sizes) if self.sizes else None
+        runs = [each[None] if first is None else np.moveaxis(each, first, 0) for each in runs]
+        setting = {name: self.over[name][place] for name, place in at.items()}
+        labels = {name: label for name, (label, _) in zip(self._how, values, strict=True)}
+        how = {name: value for name, (_, value) in zip(self._how, values, strict=True)}
+        return self._cell(runs, how, {**setting, **labels})
+
     def _cell(self, runs, how, setting):
-        """Return the measurement of a reading, of arrays whose first axis is that of sizes."""
-        if how.pop("scope", SCOPES[0]) == SCOPES[0]:
+        """Return the measurement of a reading, of arrays whose first axis has the sizes."""
+        scope = how.pop("scope", SCOPES[0])
+        if scope == SCOPES[0]:
             return self._measured(self._pooled(runs), how, setting)
         parts = []
         for place, size in enumerate(self.over[self.sizes]):
-            own = [each[place] for each in runs]
-            found = self._measured(own, how, {**setting, self.sizes: size})
-            parts.append(replace(found, name=size))
+            at = {**setting, self.sizes: size}
+            parts.append(
+                replace(self._measured([each[place] for each in runs], how, at), name=size)
+            )
         return Together(parts)
 
     def _pooled(self, runs):
@@ -587,9 +641,9 @@ class Comparison(_OfRuns):
     smaller, larger : array_like
         Positive; an axis for each of `over`, and a last one of runs. Entries of one place share
         their random numbers. Infinity stands for "never".
-    of : {"errors", "rounds"}
+    of : {"errors", "rounds", "numbers", "gains"}
         What they are: of rounds the median alone is read, as a run that never gets there has no
-        finite number.
+        finite number, and of gains, which are ratios; numbers are of several kinds, all finite.
 
     Notes
     -----
@@ -615,12 +669,12 @@ class Comparison(_OfRuns):
     arrays: ClassVar[tuple[str, ...]] = ("smaller", "larger")
 
     def __post_init__(self):
-        check.choice("of", self.of, ("errors", "rounds"))
+        check.choice("of", self.of, ("errors", "rounds", "numbers", "gains"))
         super().__post_init__()
 
     @property
     def _how(self):
-        own = {"statistic": STATISTICS} if self.of == "errors" else {}
+        own = {} if self.of in ("rounds", "gains") else {"statistic": STATISTICS}
         return {**super()._how, **own, "tie": TIES}
 
     @property

@@ -1,189 +1,203 @@
-"""Figure 4: new clients."""
+"""Figure 4: new clients.
+
+Errors are over the zero model's. The figure's curves may be of means or of medians over new
+clients, and the paper names no number of rounds of training, nor what is accurate.
+"""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 import linrep as lr
-from linrep.claims import Curve, Fact, Mean, Paired, Readings, Together, statement
-from linrep.claims.tables import draw_seeds, medians
-from linrep.papers.fedrep._figures import draw_problem, global_model
-from linrep.papers.fedrep.settings import CONVENTIONS, Figure4, models_on, squared_errors
+from linrep.claims import Comparison, Paired, statement
+from linrep.claims.multiverse import lengths
+from linrep.claims.tables import draw_seeds
+from linrep.papers.fedrep.settings import (
+    CONVENTIONS,
+    FEDSGD_STEP,
+    PUBLISHED_ROUNDS,
+    Figure4,
+    draw_problem,
+    models_on,
+    squared_errors,
+)
 from linrep.problems.subspace import distance
-from linrep.theory.expectations import least_squares_error
 
-_FIGURE4: dict[str, Any] = {"place": "Figure 4; Section 5.1"}
 FIGURE = Figure4()
-#: A model counts as accurate if its error is below this share of that of the zero model.
-ACCURATE = 0.25
+AT = lengths(PUBLISHED_ROUNDS, FIGURE.rounds)
+#: Shares of the zero model's error below which a model is accurate.
+ACCURATE = {"1/2": 0.5, "1/4": 0.25, "1/10": 0.1}
+AVERAGES: dict[str, Any] = {"mean": np.mean, "median": np.median}
+_FIGURE4: dict[str, Any] = {
+    "place": "Figure 4; Section 5.1",
+    "negative_control": {"factor": 1000.0},
+}
+_SETTING = "n = 100, (d, k) = (20, 2), trained with m = 10, r = 1"
 
 
 @statement(
     "fedrep.figure4",
     latex=r"\mathrm{error}_{\text{FedRep}}(m_{\text{new}}) <"
     r"\mathrm{error}_{\text{local}}(m_{\text{new}}), \qquad m_{\text{local}} = \Omega(d)",
-    plain="n = 100, (d, k) = (20, 2), trained with m = 10, r = 1: a new client "
-    "does better at m_new = 5, 10, 20 with FedRep's representation than alone, where it "
+    plain=f"{_SETTING}: with FedRep's representation a new client does better than alone, where it "
     "needs m_new of order d.",
-    negative_control={"better": "local"},
     **_FIGURE4,
 )
-def figure4(budget, rng, *, better="FedRep"):
-    """Compare new clients' errors with each other, and local ones with the closed form."""
-    sizes = (1, 2, 3, 4, 5, 10, 18, 20, 22, 30)
-    errors = _new_clients(rng, budget(100, 150, 300), sizes, ("FedRep", "local"))
-    pair = ("FedRep", "local") if better == "FedRep" else ("local", "FedRep")
-    for m in (5, 10, 20):
-        low, high = (errors[m, method] for method in pair)
-        yield _ordered(low, high, f"{pair[0]} below {pair[1]}", m_new=m)
-    limit = np.full(len(errors), ACCURATE)
-    for m in (5, 10, 20):
-        yield _ordered(limit, errors[m, "local"], "local not accurate", m_new=m)
-    yield _ordered(errors[30, "local"], limit, "local accurate", m_new=30)
-    for m in (5, 10):
-        noise = CONVENTIONS["text"]["noise"]
-        # Heads of the training clients have mean square 2 * 2/100.
-        predicted = float(least_squares_error(FIGURE.d, m, signal=1.0, noise=noise / 0.2))
-        yield Mean(
-            errors[m, "local"],
-            equals=predicted,
-            name=f"local in closed form, m_new = {m}",
-            quantity="mean error over the zero model's",
-            setting={"m_new": m},
-        )
-    yield Curve(_new_client_table(errors))
+def figure4(budget, rng, *, factor=1.0):
+    """Compare both errors; of those alone ask whether they are not accurate at a share of d.
 
-
-def _ordered(smaller, larger, name, **setting):
-    """Return the comparison of two errors, named after the new clients' samples."""
-    return Paired(
-        smaller,
-        larger,
-        name=f"{name}, m_new = {setting['m_new']}",
-        setting=setting,
-        quantity="median ratio of errors",
+    The control claims a factor.
+    """
+    sizes = budget((5, 10), (2, 5, 10, 20))
+    over, (own, alone), _ = newcomers(budget, rng, sizes, ("FedRep", "local"))
+    yield Comparison(
+        factor * own,
+        alone,
+        over=over,
+        sizes="m_new",
+        name="FedRep below local",
+        phrase="drastically improves over the complexity for Local Only",
     )
-
-
-_AVERAGES = {"median of new clients": "FedRep, median", "mean over new clients": "FedRep"}
+    shares = {m: f"{m} = {m / FIGURE.d:g} d" for m in sizes if 4 * m >= FIGURE.d}
+    alone = np.stack([alone[0, :, -len(shares) :]] * len(ACCURATE))
+    yield Comparison(
+        factor * np.broadcast_to(_limits(alone), alone.shape),
+        alone,
+        over={
+            "not below": ACCURATE,
+            "over new clients": AVERAGES,
+            "m_new": shares.values(),
+        },
+        name="local not accurate",
+        phrase="the complexity for Local Only (m_new = Ω(d))",
+    )
 
 
 @statement(
     "fedrep.figure4.threshold",
     latex=r"m_{\text{new}} \ge k \implies \text{accurate}",
-    plain="As Figure 4: with FedRep's representation a new client's model is accurate (error below "
-    "a quarter of the zero model's) from m_new = k on, for most clients or in the mean over them.",
-    negative_control={"excess": -1},
+    plain=f"{_SETTING}: with FedRep's representation a new client's model is accurate from "
+    "m_new = k on.",
     **_FIGURE4,
 )
-def threshold(budget, rng, *, excess=0):
-    """Compare new clients' error from m_new = k + excess on with a quarter of the zero model's."""
-    sizes = [2 + more for more in (-1, 0, 1, 2, 3, 8) if more >= excess]
-    errors = _new_clients(rng, budget(40, 60, 300), sizes, ("FedRep",))
-    limit = np.full(len(errors), ACCURATE)
-    yield Readings(
-        [
-            Together([_ordered(errors[m, column], limit, name, m_new=m) for m in sizes], name=name)
-            for name, column in _AVERAGES.items()
-        ],
+def threshold(budget, rng, *, factor=1.0):
+    """Ask it of each m_new, as the sentence does. The control claims a factor."""
+    over, (errors,), _ = newcomers(budget, rng, (2, 3, 4, 5, 10), ("FedRep",))
+    errors = np.stack([errors] * len(ACCURATE))
+    yield Comparison(
+        factor * errors,
+        np.broadcast_to(_limits(errors), errors.shape),
+        over={"below": ACCURATE, **over},
+        each="m_new",
         name="accurate",
-        phrase="allows an accurate model to be found",
+        phrase="allows an accurate model to be found for the new client as long as m_new ≥ k",
     )
-    for name, column in _AVERAGES.items():
-        for m in sizes[:3]:
-            error = float(errors[m, column].median())
-            yield Fact(f"error over the zero model's, {name}", error, setting={"m_new": m})
-    yield Curve(_new_client_table(errors))
 
 
 @statement(
-    "fedrep.figure4.threshold.mean",
-    own=True,
+    "fedrep.figure4.threshold.corrected",
     latex=r"m_{\text{new}} \ge k + 2 \iff \mathbb E\,\text{error} < \infty",
-    plain="As Figure 4: in the mean over new clients, which the figure shows, FedRep's models are "
-    "accurate from m_new = k + 2 on and not at m_new = k.",
-    negative_control={"excess": 0},
-    **_FIGURE4,
+    plain=f"{_SETTING}, T = 100: in the mean over new clients their error with FedRep's "
+    "representation is below a quarter of the zero model's at m_new = k + 2, 10, not at m_new = k.",
+    corrects="fedrep.figure4.threshold",
+    **_FIGURE4 | {"negative_control": {"excess": 0}},
 )
-def threshold_of_mean(budget, rng, *, excess=2):
-    """Compare the mean error at k, and from k + excess on, with a quarter of the zero model's."""
-    sizes = sorted({2, *(2 + more for more in (0, 1, 2, 3, 8) if more >= excess)})
-    errors = _new_clients(rng, budget(40, 60, 300), sizes, ("FedRep",))
-    limit = np.full(len(errors), ACCURATE)
-    yield _ordered(limit, errors[2, "FedRep"], "mean not accurate", m_new=2)
-    for m in sizes:
-        if m >= 2 + excess:
-            yield _ordered(errors[m, "FedRep"], limit, "mean accurate", m_new=m)
-    yield Curve(_new_client_table(errors))
+def threshold_corrected(budget, rng, *, excess=2):
+    """Compare means over new clients with a quarter, in the median over runs."""
+    sizes = (FIGURE.k, FIGURE.k + excess, 10)
+    over, (errors,), _ = newcomers(budget, rng, sizes, ("FedRep",))
+    means = errors[over["rounds"].index(100), list(AVERAGES).index("mean")]
+    limit = np.full(means.shape[-1], 0.25)
+    yield Paired(limit, means[0], name="not accurate", setting={"m_new": sizes[0]})
+    for m, error in zip(sizes[1:], means[1:], strict=True):
+        yield Paired(error, limit, name=f"accurate, m_new = {m}", setting={"m_new": m})
 
 
 @statement(
     "fedrep.figure4.fedsgd",
     latex=r"\text{FedSGD does not learn } B^*",
-    plain="As Figure 4: FedSGD from a random start (the paper names none) is far from B*, and its "
-    "representation gives no accurate model at m_new = 5, 10, 20.",
-    negative_control={"start": "FedRep's"},
+    plain=f"{_SETTING}: a new client's error with FedSGD's representation is large, as FedSGD does "
+    "not learn B*.",
     **_FIGURE4,
 )
-def figure4_fedsgd(budget, rng, *, start="random"):
-    """Compare FedSGD's distance with 1/2 and new clients' errors with a quarter of the zero's."""
-    method = f"FedSGD, {start} start"
-    errors = _new_clients(rng, budget(20, 60, 300), (5, 10, 20), ("FedRep", method))
-    yield Paired(
-        np.full(len(errors), 0.5),
-        errors[0, method],
-        name="far from B*",
-        quantity="median of 1/2 over the distance",
-        setting={"start": start},
-    )
-    limit = np.full(len(errors), ACCURATE)
-    for m in (5, 10, 20):
-        one, other = errors[m, "FedRep"], errors[m, method]
-        yield _ordered(one, other, "FedRep better", m_new=m, start=start)
-        yield _ordered(limit, other, "not accurate", m_new=m, start=start)
-    yield Curve(_new_client_table(errors))
+def figure4_fedsgd(budget, rng, *, factor=1.0):
+    """Compare errors with what is large, and distances with 1/2, from both starts in question.
 
-
-def _new_clients(rng, count, sizes, methods):
-    """Return new clients' mean errors over the zero model's: a row per seed, columns m_new, method.
-
-    Column (0, method) holds the distance of the representation to B*.
+    The paper names no start of FedSGD. The control claims a factor.
     """
-    rows = [_new_client_errors(seed, sizes, methods) for seed in draw_seeds(rng, count)]
-    found = pd.DataFrame(rows)
-    found.columns = pd.MultiIndex.from_tuples(found.columns, names=["m", "method"])
-    return found
+    starts = ("a random start", "FedRep's start")
+    over, (own, *errors), (_, *distances) = newcomers(
+        budget, rng, (5, 10, 20), ("FedRep", *starts[: budget(1, 2)])
+    )
+    words = (*(f"error above {share}" for share in ACCURATE), "error above FedRep's",
+             "distance above 1/2")  # fmt: skip
+    larger, smaller = [], []
+    for error, far in zip(errors, distances, strict=True):
+        fixed = np.stack([error] * len(ACCURATE))
+        larger.append([*fixed, error, np.broadcast_to(far[:, None, None], error.shape)])
+        limits = np.broadcast_to(_limits(fixed), fixed.shape)
+        smaller.append([*limits, own, np.full_like(error, 0.5)])
+    yield Comparison(
+        factor * np.array(smaller),
+        np.array(larger),
+        over={"start": starts[: len(errors)], "large": words, **over},
+        each="m_new",
+        name="does not learn",
+        phrase="The large error for FedSGD demonstrates that it does not learn the ground-truth "
+        "representation",
+    )
 
 
-def _new_client_errors(seed, sizes, methods):
+def _limits(errors):
+    """Return what is accurate, along the first axis of errors."""
+    return np.reshape(list(ACCURATE.values()), (-1, *[1] * (errors.ndim - 1)))
+
+
+def newcomers(budget, rng, sizes, methods):
+    """Return axes, and new clients' errors over the zero model's and distances to B*, by method.
+
+    Axes are lengths, averages over new clients, and m_new; those of distances lengths alone.
+    """
+    at = AT[: budget(3, len(AT))]
+    found = [_newcomers(seed, sizes, methods, at) for seed in draw_seeds(rng, budget(60, 150))]
+    errors, distances = (np.moveaxis(np.array(each), 0, -1) for each in zip(*found, strict=True))
+    return {"rounds": at, "over new clients": AVERAGES, "m_new": sizes}, errors, distances
+
+
+def _newcomers(seed, sizes, methods, at):
     truth, data = draw_problem(FIGURE, seed, **CONVENTIONS["text"])
-    start = lr.projected_gradient_start(data, FIGURE.k)
-    learn = {
-        "FedRep": lambda: FIGURE.fedrep(data, start, seed),
-        "local": lambda: np.eye(FIGURE.d),
-        "FedSGD, random start": lambda: global_model(data, FIGURE, seed)[0],
-        "FedSGD, FedRep's start": lambda: global_model(data, FIGURE, seed, start)[0],
-    }
-    frames = {method: learn[method]() for method in methods}
-    found = {(0, method): distance(B, truth.B) for method, B in frames.items() if method != "local"}
     rng = np.random.default_rng([seed, 4])
     heads = rng.standard_normal((FIGURE.new, FIGURE.k))
     heads *= 0.2 / np.linalg.norm(heads, axis=1, keepdims=True)  # as the training heads on average
-    newcomers = truth.with_heads(heads)
-    for m in sizes:
-        samples = newcomers.draw(m, rng=rng)
-        for method, B in frames.items():
-            errors = squared_errors(models_on(B, samples), newcomers) / 0.2**2
-            found[m, method] = errors.mean()
-            found[m, f"{method}, median"] = np.median(errors)
+    clients = truth.with_heads(heads)
+    samples = [clients.draw(m, rng=rng) for m in sizes]
+    errors, distances = [], []
+    for method in methods:
+        frames = _representations(method, data, seed, at)
+        every = np.array(
+            [[squared_errors(models_on(B, own), clients) for own in samples] for B in frames]
+        )
+        errors.append([[of(each, axis=-1) / 0.2**2 for of in AVERAGES.values()] for each in every])
+        distances.append([distance(B, truth.B) for B in frames] if method != "local" else at)
+    return errors, distances
+
+
+def _representations(method, data, seed, at):
+    """Return a method's B after each number of rounds; FedSGD is named by its start."""
+    if method == "local":
+        return [np.eye(FIGURE.d)] * len(at)
+    start: Any = lr.projected_gradient_start(data, FIGURE.k)
+    if method == "a random start":
+        start = lr.random_start(data.n, data.d, FIGURE.k, seed)
+    learn: Any = lr.fedsgd
+    run: dict[str, Any] = {"k": FIGURE.k, "step_size": FEDSGD_STEP}
+    if method == "FedRep":
+        learn, run = lr.fedrep, {"k": FIGURE.k}
+    found = []
+    for before, rounds in pairwise((0, *at)):
+        start = learn(data, start=start, rounds=rounds - before, **run)
+        found.append(start.state["B"])
     return found
-
-
-def _new_client_table(errors):
-    long = errors.melt(value_name="y").rename(columns={"m": "x", "method": "series"})
-    long = long[(long["x"] > 0) & ~long["series"].str.endswith("median")]
-    words = {"panel": "new clients", "xlabel": "samples of the new client"}
-    return medians([long.assign(ylabel="error over the zero model's", **words)])

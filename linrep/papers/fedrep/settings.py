@@ -130,6 +130,25 @@ def _by_columns(theta, k):
     return U[:, :k] * sizes[:k] @ VT[:, :k].T
 
 
+def draw_problem(
+    figure: Any, seed: int, *, n: int | None = None, m: int | None = None, **options: Any
+) -> tuple[lr.SharedRepresentation, ClientData]:
+    """Return a truth with a figure's sizes, or other n and m, and samples of it.
+
+    Parameters
+    ----------
+    figure : Sizes
+    seed, n, m : int
+        Problems of one seed and other n or m are independent.
+    **options
+        Of the truth, such as `CONVENTIONS`.
+    """
+    n, m = n or figure.n, m or figure.m
+    rng = np.random.default_rng([seed, n, m])
+    truth = lr.SharedRepresentation.random(n=n, d=figure.d, k=figure.k, rng=rng, **options)
+    return truth, truth.draw(m, rng=rng)
+
+
 def models_on(B: Array, data: ClientData) -> Array:
     """Return clients' models on a representation, with heads fitted to their samples.
 
