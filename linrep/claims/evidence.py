@@ -491,11 +491,16 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
     parts = tuple(parts)
     if not parts:
         raise ValueError("parts must hold at least one piece of evidence, got none")
-    order = (FAILS, UNDECIDED, DEPENDS, VACUOUS, MISPRINT, HOLDS)
+    order = (FAILS, UNDECIDED, DEPENDS, "may hold", VACUOUS, MISPRINT, HOLDS)
 
     def rank(part):
         firm = STRENGTHS.index(part.strength) if part.strength else len(STRENGTHS)
-        return order.index(part.verdict), firm if part.verdict == FAILS else 0
+        # Beside a part that depends on the reading, which fails in some, a reading that holds of
+        # another one is enough for some in which both do.
+        open_ = part.verdict == UNDECIDED and part.map is not None and part.map.counts()[HOLDS]
+        return order.index(
+            "may hold" if open_ else part.verdict
+        ), firm if part.verdict == FAILS else 0
 
     chief = min(parts, key=rank)
     points = None

@@ -271,9 +271,13 @@ def two_by_two(verdicts="hf"):
     """Return a sentence on two columns that holds in one and fails in the other."""
 
     def measure(column):
-        return Cases([({"h": 1.0, "f": 3.0}[column], 2.0, {})])
+        return Missing() if column == "u" else Cases([({"h": 1.0, "f": 3.0}[column], 2.0, {})])
 
-    return Multiverse.of(measure, {"column": list(verdicts)}, phrase=PHRASE)
+    return Multiverse.of(
+        measure,
+        {"column": {f"{at}: {each}": each for at, each in enumerate(verdicts)}},
+        phrase=PHRASE,
+    )
 
 
 def test_parts_that_depend_are_put_together():
@@ -281,6 +285,11 @@ def test_parts_that_depend_are_put_together():
     assert judge([two_by_two(), holds]).verdict == DEPENDS
     assert judge([two_by_two(), fails]).verdict == FAILS
     assert judge([two_by_two(), Missing(name="c")]).verdict == UNDECIDED
+    # Of a part with a reading that holds some readings of both hold, whatever comes of the others.
+    partly, never = (two_by_two(each) for each in ("hu", "uu"))
+    assert judge([two_by_two(), partly]).verdict == DEPENDS
+    assert judge([two_by_two(), never]).verdict == UNDECIDED
+    assert judge([two_by_two("hh"), partly]).verdict == UNDECIDED
     assert judge([two_by_two("hh")]).verdict == HOLDS
     assert judge([two_by_two("ff")]).verdict == FAILS
 
@@ -334,8 +343,8 @@ def test_a_record_keeps_the_map_and_says_it():
     assert found == judge([two_by_two()]).parts[0].map
     text = item.text()
     assert "“eventually outperforms”; holds/fails/undecided by value" in " ".join(text.split())
-    assert "column: h 1/0/0, f 0/1/0" in text
-    assert "column: h 1/0/0, f 0/1/0" in item._repr_markdown_()
+    assert "column: 0: h 1/0/0, 1: f 0/1/0" in text
+    assert "column: 0: h 1/0/0, 1: f 0/1/0" in item._repr_markdown_()
 
 
 def test_the_picture_has_every_reading():
