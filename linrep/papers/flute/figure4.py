@@ -28,6 +28,7 @@ FIGURE = Figure4()
 #: Of epochs: 100 is the longest run that the paper states, linrep's figure has 1200.
 LENGTHS = lengths(100, FIGURE.epochs)
 LONGEST = Figure4(epochs=LENGTHS[-1])
+PANELS = "N and the other ratio"
 #: N for which it is said, and the other ratios.
 SIZES = tuple(product(FIGURE.m[:-1], (ratio for ratio in RATIOS if ratio != 1.0)))
 
@@ -49,7 +50,7 @@ def figure4(budget, rng, *, share=1.0):
     equal, other = np.array(
         [
             [
-                [_weighted(rng, budget(60, 100), m, NOISES[noise], held, (1.0, ratio))
+                [_weighted(rng, budget(60, 200), m, NOISES[noise], held, (1.0, ratio))
                  for m, ratio in sizes]
                 for noise in noises
             ]
@@ -57,18 +58,12 @@ def figure4(budget, rng, *, share=1.0):
         ]
     ).transpose(6, 3, 4, 0, 1, 2, 5)  # fmt: skip
     yield Comparison(
-        equal,
-        share * other,
-        over={
-            "of a run": OF_RUN,
-            "epochs": [*map(str, LENGTHS)],
-            "held": tuple(HELD),
-            "noise": noises,
-            "N and the other ratio": [f"{m}, {ratio:.2g}" for m, ratio in sizes],
-        },
-        sizes="N and the other ratio",
+        equal, share * other,
+        over={"of a run": OF_RUN, "epochs": [*map(str, LENGTHS)], "held": tuple(HELD),
+              "noise": noises, PANELS: [f"{m}, {ratio:.2g}" for m, ratio in sizes]},
+        sizes=PANELS,
         phrase="when N = 8, 9, or 10, γ1 = γ2 shows the best performance among the three settings",
-    )
+    )  # fmt: skip
 
 
 def _weighted(rng, count, m, noise, held, ratios):

@@ -33,9 +33,9 @@ RECORD = np.union1d(np.geomspace(1, LENGTHS[-1], 100).round().astype(int), LENGT
 PANELS = "M x N x k"
 SIZES = tuple(product(FIGURE.n, FIGURE.m, FIGURE.k))
 CORNER = (15, 20)
+#: Of FedRep; quick has the first two.
 STEPS = {"its own": "own", "FLUTE's": "same", "its best": "best"}
 FACTORS = ("own", 2, 4)
-MODELS = {"Figure 1": "normal", "Figure 3": "decaying"}
 #: Shares of the error that a run explains.
 GOALS = {"50 %": 0.5, "90 %": 0.9, "99 %": 0.99}
 
@@ -140,6 +140,13 @@ def panels(sizes: Sequence[tuple[int, ...]]) -> list[str]:
     return [" x ".join(map(str, size)) for size in sizes]
 
 
+def _against(budget, rng, count, models, sizes, epochs=LENGTHS[-1]):
+    """Return FedRep's steps, and errors of FLUTE and of FedRep with exact heads and each step."""
+    steps = budget(list(STEPS)[:2], list(STEPS))
+    methods = [("moments", "exact", STEPS[step]) for step in steps]
+    return steps, race(rng, count, models, sizes, methods, epochs=epochs)
+
+
 def _excluded(epochs, values, words):
     return {"epochs": {str(each): words for each in epochs if each in values}}
 
@@ -159,11 +166,11 @@ FIGURE3 = "Appendix C.1; Figure 3"
     negative_control={"share": 0.2},
 )
 def early(budget, rng, *, share=1.0):
-    """Compare errors: of all heads of FedRep, and of runs of up to 200 epochs, as longer ones cost.
+    """Compare errors, with all heads of FedRep: they cost, so that no run has more than 100 epochs.
 
     Quick has runs of the lengths that count.
     """
-    epochs = budget(EARLY, lengths(STATED))
+    epochs = budget(EARLY, (*EARLY, STATED))
     steps = budget(list(STEPS)[:2], list(STEPS))
     sizes = budget([(30, 20, 2)], SIZES)
     methods = [("moments", head, STEPS[step]) for head in HEADS for step in steps]
@@ -171,41 +178,29 @@ def early(budget, rng, *, share=1.0):
     shape = (*errors.shape[:2], len(HEADS), len(steps), *errors.shape[3:])
     theirs = errors[:, :, 1:].reshape(shape)
     yield Comparison(
-        theirs,
-        np.broadcast_to(share * errors[:, :, :1, None], shape),
-        over={
-            "of a run": OF_RUN,
-            "epochs": [*map(str, epochs)],
-            "heads": tuple(HEADS),
-            "FedRep's step": steps,
-            PANELS: panels(sizes),
-        },
+        theirs, np.broadcast_to(share * errors[:, :, :1, None], shape),
+        over={"of a run": OF_RUN, "epochs": [*map(str, epochs)], "heads": tuple(HEADS),
+              "FedRep's step": steps, PANELS: panels(sizes)},
         sizes=PANELS,
         phrase="FedRep converges to a relatively small error within the few initial epochs",
         excluded=_excluded(LATE, epochs, "within the few initial epochs"),
-    )
+    )  # fmt: skip
 
 
 def eventually(budget, rng, *, models, share=1.0):
     """Compare errors, FLUTE's and a share of FedRep's with exact heads."""
-    steps = budget(list(STEPS)[:2], list(STEPS))
     sizes = budget([(*CORNER, 2)], SIZES)
-    methods = [("moments", "exact", STEPS[step]) for step in steps]
-    errors = read(race(rng, budget(40, 100), MODELS[models], sizes, methods), LENGTHS)
+    steps, errors = _against(budget, rng, budget(40, 100), models, sizes)
+    errors = read(errors, LENGTHS)
     theirs = share * errors[:, :, 1:]
     yield Comparison(
-        np.broadcast_to(errors[:, :, :1], theirs.shape),
-        theirs,
-        over={
-            "of a run": OF_RUN,
-            "epochs": [*map(str, LENGTHS)],
-            "FedRep's step": steps,
-            PANELS: panels(sizes),
-        },
+        np.broadcast_to(errors[:, :, :1], theirs.shape), theirs,
+        over={"of a run": OF_RUN, "epochs": [*map(str, LENGTHS)], "FedRep's step": steps,
+              PANELS: panels(sizes)},
         sizes=PANELS,
         phrase="as the learning progresses over more epochs, FLUTE eventually outperforms FedRep",
         excluded=_excluded(EARLY, LENGTHS, "as the learning progresses over more epochs"),
-    )
+    )  # fmt: skip
 
 
 _EVENTUALLY: dict[str, Any] = {
@@ -218,7 +213,7 @@ statement(
     "flute.figure1",
     place=FIGURE1,
     plain="Independent normal models: after more epochs FLUTE has a smaller error than FedRep.",
-    constants={"models": "Figure 1"},
+    constants={"models": "normal"},
     **_EVENTUALLY,
 )(eventually)
 statement(
@@ -226,7 +221,7 @@ statement(
     own=True,
     place=FIGURE3,
     plain="Models of decaying spectrum: after more epochs FLUTE has a smaller error than FedRep.",
-    constants={"models": "Figure 3"},
+    constants={"models": "decaying"},
     **_EVENTUALLY,
 )(eventually)
 
@@ -247,12 +242,10 @@ statement(
 )
 def after_200_epochs(budget, rng, *, share=1.0):
     """Compare last errors by their means, each size's over what is usual there, and best ones."""
-    steps = budget(list(STEPS)[:2], list(STEPS))
-    methods = [("moments", "exact", STEPS[step]) for step in steps]
-    found = read(race(rng, budget(12, 100), "normal", SIZES, methods, epochs=200), [200])[:, 0]
-    for (which, statistic), (ours, *others) in zip(
-        (("last", "mean"), ("best", "median")), found, strict=True
-    ):
+    steps, errors = _against(budget, rng, budget(12, 100), "normal", SIZES, epochs=200)
+    found = read(errors, [200])[:, 0]
+    kinds = ("last", "mean"), ("best", "median")
+    for (which, statistic), (ours, *others) in zip(kinds, found, strict=True):
         for step, theirs in zip(steps, others, strict=True):
             usual = theirs.mean(axis=-1, keepdims=True)
             yield Paired(
@@ -295,32 +288,23 @@ def random_start(budget, rng, *, start="random", factor=1.0):
     steady, random = np.split(np.array(theirs), 2)
     passed = [[ahead(ours, each, length) for length in LATE] for each in (random, steady)]
     alone = np.broadcast_to(speeds(ours)[:, :, None], (len(GOALS), len(LATE), *random.shape[:-1]))
+    compared = [f"to {goal} of what a run explains" for goal in GOALS]
     yield Comparison(
         np.concatenate([passed[:1], factor * alone]),
         np.concatenate([passed[1:], speeds(random)]),
-        over={
-            "epochs compared": (
-                "until FLUTE passes FedRep(RI), and FedRep",
-                *(f"to {goal} of what a run explains" for goal in GOALS),
-            ),
-            "epochs": [*map(str, LATE)],
-            "FedRep's step": steps,
-            PANELS: panels(sizes),
-        },
-        sizes=PANELS,
-        of="rounds",
+        over={"epochs compared": ["until FLUTE passes FedRep(RI), and FedRep", *compared],
+              "epochs": [*map(str, LATE)], "FedRep's step": steps, PANELS: panels(sizes)},
+        sizes=PANELS, of="rounds",
         phrase="when FedRep is randomly initialized, FLUTE outperforms FedRep(RI) in much fewer "
         "iterations",
-    )
+    )  # fmt: skip
 
 
 def _along_k(budget, rng, models, count, ranks, epochs=LENGTHS[-1]):
     """Return errors of axes method, M x N, k, seed and epoch, and the axes of what is read."""
-    steps = budget(list(STEPS)[:2], list(STEPS))
     pairs = budget([CORNER], list(product(FIGURE.n, FIGURE.m)))
     sizes = [(*pair, k) for pair in pairs for k in ranks]
-    methods = [("moments", "exact", STEPS[step]) for step in steps]
-    errors = race(rng, count, MODELS[models], sizes, methods, epochs=epochs)
+    steps, errors = _against(budget, rng, count, models, sizes, epochs)
     over = {"epochs": [*map(str, LATE)], "FedRep's step": steps, "M x N": panels(pairs), "k": ranks}
     return errors.reshape(-1, len(pairs), len(ranks), *errors.shape[2:]), over
 
@@ -341,11 +325,8 @@ def gap(budget, rng, *, models, phrase, widening=0.0):
     yield Growth(
         np.array(gaps) + widening * np.array(over["k"])[:, None],
         over={"gap": ("ratio", "difference"), "explained": tuple(GOALS), **over},
-        along="k",
-        sizes="M x N",
-        falls=True,
-        phrase=phrase,
-    )
+        along="k", sizes="M x N", falls=True, phrase=phrase,
+    )  # fmt: skip
 
 
 _GAP: dict[str, Any] = {
@@ -361,7 +342,7 @@ statement(
     plain="Models of decaying spectrum: FedRep's and FLUTE's speeds of convergence get nearer to "
     "each other as k grows.",
     constants={
-        "models": "Figure 3",
+        "models": "decaying",
         "phrase": "an increase in k results in a diminishing discrepancy in convergence speeds "
         "between FLUTE and FedRep",
     },
@@ -373,7 +354,7 @@ statement(
     plain="Independent normal models: FedRep's and FLUTE's speeds of convergence get nearer to "
     "each other as k grows.",
     constants={
-        "models": "Figure 1",
+        "models": "normal",
         "phrase": "As k increases, the gap between the convergence rates of FLUTE and FedRep "
         "narrows",
     },
@@ -430,7 +411,7 @@ statement(
     "flute.figure1.small_k",
     place=FIGURE1,
     plain="Independent normal models: FLUTE's gain over FedRep is larger for small k.",
-    constants={"models": "Figure 1"},
+    constants={"models": "normal"},
     **_SMALL_K,
 )(small_k)
 statement(
@@ -438,7 +419,7 @@ statement(
     own=True,
     place=FIGURE3,
     plain="Models of decaying spectrum: FLUTE's gain over FedRep is larger for small k.",
-    constants={"models": "Figure 3"},
+    constants={"models": "decaying"},
     **_SMALL_K,
 )(small_k)
 
@@ -458,7 +439,7 @@ statement(
 def lead_at_small_k(budget, rng, *, factor=1.0):
     """Compare epochs at k = 2, FLUTE's times a factor, and follow their ratio along k."""
     ranks = budget((2, 4, 8), FIGURE.k)
-    errors, over = _along_k(budget, rng, "Figure 1", budget(60, 100), ranks, epochs=STATED)
+    errors, over = _along_k(budget, rng, "normal", budget(60, 100), ranks, epochs=STATED)
     ours, *others = epochs_to(errors, 0.99, STATED)
     for step, theirs in zip(over["FedRep's step"], others, strict=True):
         where: dict[str, Any] = {"setting": {"step": step}}
@@ -489,32 +470,20 @@ def clients(budget, rng, *, share=1.0):
     sizes = budget([(20, 4)], list(product(FIGURE.m, FIGURE.k)))
     seeds = draw_seeds(rng, len(noises))
     few, many = (
-        read(
-            np.array(
-                [
-                    race(
-                        np.random.default_rng(seed), budget(60, 150), "decaying",
-                        [(n, *size) for size in sizes], noise=NOISES[noise],
-                        of=tuple(measures.values()),
-                    )
-                    for noise, seed in zip(noises, seeds, strict=True)
-                ]
-            ),
-            LENGTHS,
-        )
+        [
+            race(
+                np.random.default_rng(seed), budget(60, 600), "decaying",
+                [(n, *size) for size in sizes], noise=NOISES[noise], of=list(measures.values()),
+            )
+            for noise, seed in zip(noises, seeds, strict=True)
+        ]
         for n in FIGURE.n
     )  # fmt: skip
     yield Comparison(
-        many,
-        share * few,
-        over={
-            "of a run": OF_RUN,
-            "epochs": [*map(str, LENGTHS)],
-            "noise": noises,
-            "error": tuple(measures),
-            "N x k": panels(sizes),
-        },
+        read(np.array(many), LENGTHS), share * read(np.array(few), LENGTHS),
+        over={"of a run": OF_RUN, "epochs": [*map(str, LENGTHS)], "noise": noises,
+              "error": tuple(measures), "N x k": panels(sizes)},
         sizes="N x k",
         phrase="keeping d, k, and N unchanged while increasing the number of clients M, we see a "
         "reduction in the average error of models generated by FLUTE",
-    )
+    )  # fmt: skip

@@ -18,10 +18,8 @@ def naive_epochs(errors, share, epochs):
 
 
 def naive_ahead(ours, theirs, epochs):
-    for t, one, other in zip(figures.RECORD, ours[1:], theirs[1:], strict=True):
-        if t <= epochs and one < 0.995 * other:
-            return t
-    return np.inf
+    kept = zip(figures.RECORD, ours[1:], theirs[1:], strict=True)
+    return next((t for t, a, b in kept if t <= epochs and a < 0.995 * b), np.inf)
 
 
 @pytest.mark.parametrize("epochs", [100, 800])
@@ -40,37 +38,28 @@ def test_epochs_until_near_the_end_and_until_ahead(epochs):
 
 
 def test_methods_meet_the_same_problem():
-    methods = [(*method, "own") for method in product(("moments", "random"), ("exact", "1 step"))]
-    arguments = 2, "decaying", [(12, 11, 2), (15, 11, 2)], methods
-    errors = figures.race(np.random.default_rng(0), *arguments, epochs=6)
-    assert errors.shape == (5, 2, 2, 7)
-    assert (errors[..., 0] == errors[0, ..., 0]).all()
-    # A method's errors are its own, whatever else is run.
-    alone = figures.race(np.random.default_rng(0), *arguments[:3], methods[3:], epochs=6)
-    assert np.array_equal(alone, errors[[0, 4]])
-    assert np.array_equal(
-        figures.read(errors, [3])[:, 0], [errors[..., 3], errors[..., 1:4].min(-1)]
+    kinds = product(("moments", "random"), ("exact", "1 step"), ("own", 1))
+    methods, sizes = list(kinds), [(12, 11, 2), (15, 11, 2)]
+    errors, alone = (
+        figures.race(np.random.default_rng(0), 2, "decaying", sizes, chosen, epochs=6)
+        for chosen in (methods, methods[-1:])
     )
+    assert errors.shape == (9, 2, 2, 7)
+    assert (errors[..., 0] == errors[0, ..., 0]).all()
+    assert np.array_equal(errors[1::2], errors[2::2])  # once its own step is its own step
+    assert np.array_equal(alone, errors[[0, -1]])
+    last, best = figures.read(errors, [3])[:, 0]
+    assert np.array_equal(last, errors[..., 3])
+    assert np.array_equal(best, errors[..., 1:4].min(axis=-1))
 
 
 def test_the_best_step_is_found_on_further_problems():
-    rng = np.random.default_rng(0)
-    factor = figures.best_step(rng, "normal", (15, 20, 8), "moments", "exact")
-    methods = [("moments", "exact", each) for each in figures.FACTORS]
-    errors = figures.race(
-        np.random.default_rng(0), 20, "normal", [(15, 20, 8)], methods, epochs=100
-    )
+    one, other = (np.random.default_rng(0) for _ in range(2))
+    methods = [("moments", "exact", factor) for factor in figures.FACTORS]
+    errors = figures.race(one, 20, "normal", [(15, 20, 8)], methods, epochs=100)
     means = [np.mean([np.log(run[-1]) for run in each[0]]) for each in errors[1:]]
-    assert factor == figures.FACTORS[means.index(min(means))]
-
-
-def test_a_step_may_be_given_in_units_of_its_own():
-    truth = settings.draw_truth("normal", 6, 5, 0.1, 0)
-    data, record = truth.draw(8, rng=0), [1, 3]
-    run = data, 2, settings.random_start(6, 5, 2, np.random.default_rng(0)), 3, record
-    for start in settings.STARTS:
-        one, other = (settings.fedrep(*run, start, "exact", step) for step in ("own", 1))
-        assert np.array_equal(one["truth_error"], other["truth_error"])
+    found = figures.best_step(other, "normal", (15, 20, 8), "moments", "exact")
+    assert found == figures.FACTORS[means.index(min(means))]
 
 
 def test_runs_that_diverge_are_infinite_from_there_on():
