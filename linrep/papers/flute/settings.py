@@ -26,6 +26,8 @@ from linrep.trace import Trace
 
 STEP_SIZE = 0.03
 NOISE = 0.3**0.5
+#: Readings of N(0, 0.3), as standard deviations.
+NOISES = {"variance 0.3": NOISE, "deviation 0.3": 0.3}
 #: Two errors within this share of another are a tie.
 TIE = 0.005
 #: Head steps of FedRep per epoch; None is the exact head.
@@ -91,7 +93,7 @@ def fedrep(
     record: Any,
     start: str,
     head: str,
-    step: str,
+    step: str | float,
 ) -> Trace:
     """Run a variant of FedRep.
 
@@ -104,11 +106,17 @@ def fedrep(
     epochs : int
     record : list of int
         Epochs at which metrics are kept.
-    start, head, step : str
-        Of `STARTS`, `HEADS` and `STEPS`.
+    start, head : str
+        Of `STARTS` and `HEADS`.
+    step : str or float
+        Of `STEPS`, or how many times its own.
     """
+    begin = random if start == "random" else "moments"
     options: dict[str, Any] = {}
-    if step == "same":
+    if step not in STEPS:
+        own = lr.fedrep(data, k=k, rounds=0, start=begin).settings["step_size"]
+        options = {"step_size": step * own}
+    elif step == "same":
         options = {"step_size": STEP_SIZE, "normalization": "published"}
         if HEADS[head] is not None:
             options["head_step_size"] = STEP_SIZE
@@ -116,11 +124,25 @@ def fedrep(
         data,
         k=k,
         rounds=epochs,
-        start=random if start == "random" else "moments",
+        start=begin,
         local_steps=HEADS[head],
         record=record,
         **options,
     )
+
+
+def kept(trace: Trace, metric: str, record: Any) -> Any:
+    """Return a metric at epochs of a record: infinite where the run has diverged.
+
+    Parameters
+    ----------
+    trace : Trace
+    metric : str
+    record : array_like of int
+    """
+    found = np.full(len(record), np.inf)
+    found[np.isin(record, trace.recorded)] = trace[metric][np.isin(trace.recorded, record)]
+    return found
 
 
 @dataclass(frozen=True)

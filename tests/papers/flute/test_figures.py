@@ -1,46 +1,72 @@
 """Helpers of the claims on FLUTE's synthetic figures."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.papers.flute._races import Races, list_variants, race
+from linrep.papers.flute import figures, settings
 from linrep.papers.flute.figure4 import unbounded_from
 
 
-def trace_of(errors, **metrics):
-    return lr.Trace(
-        algorithm="", metrics={"truth_error": np.array(errors), **metrics}, state={},
-        recorded=np.array([0, 1, 4, 9]),
-    )  # fmt: skip
+def naive_epochs(errors, share, epochs):
+    kept = [(t, e) for t, e in zip(figures.RECORD, errors[1:], strict=True) if t <= epochs]
+    last = kept[-1][1]
+    goal = last + (1 - share) * (errors[0] - last)
+    return next((t for t, error in kept if error <= goal), np.inf)
 
 
-def test_epochs_until_near_the_end_and_until_ahead():
-    ours = trace_of([3.0, 2.0, 1.04, 1.0], zero=np.array([3.0]))
-    runs = [{"FLUTE": ours, "other": trace_of([3.0, 1.5, 1.3, 1.0])}]
-    found = Races("", 2, runs)
-    # No model has an error of 3, so that 90 % of what is explained is 1.2, and 99 % is 1.02.
-    assert found.near("FLUTE", 0.9) == 4.0
-    assert found.near("FLUTE", 0.99) == 9.0
-    assert found.near("other", 0.75) == 1.0
-    assert found.near("other", 0.8) == 4.0
-    assert found.ahead("other") == 4.0
-    assert found.early("other", epochs=4) == pytest.approx((2.25 * 1 + 1.4 * 3) / 4)
-    behind = trace_of([1.0, 1.0, 1.0, 1.0])
-    behind = Races("", 2, [{"FLUTE": runs[0]["other"], "other": behind}])
-    assert np.isinf(behind.ahead("other"))
+def naive_ahead(ours, theirs, epochs):
+    kept = zip(figures.RECORD, ours[1:], theirs[1:], strict=True)
+    return next((t for t, a, b in kept if t <= epochs and a < 0.995 * b), np.inf)
+
+
+@pytest.mark.parametrize("epochs", [100, 800])
+def test_epochs_until_near_the_end_and_until_ahead(epochs):
+    rng = np.random.default_rng(0)
+    ours, theirs = 1.0 + rng.random((2, 20, 1)) * np.exp(-0.1 * np.arange(1 + len(figures.RECORD)))
+    ours[0, 0] = 0.5  # it explains nothing
+    theirs[:5] = 0.9
+    for share in (0.5, 0.9, 0.99):
+        expected = [naive_epochs(errors, share, epochs) for errors in ours]
+        assert figures.epochs_to(ours, share, epochs).tolist() == expected
+    assert np.isinf(expected[0])
+    expected = [naive_ahead(*pair, epochs) for pair in zip(ours, theirs, strict=True)]
+    assert figures.ahead(ours, theirs, epochs).tolist() == expected
+    assert np.isinf(expected[:5]).all()
 
 
 def test_methods_meet_the_same_problem():
-    others = list_variants(("moments", "random"), ("exact", "1 step"))
-    found = race(np.random.default_rng(0), 2, "Figure 3", 12, 11, 2, others=others, epochs=6)
-    assert len(found.runs) == 2
-    assert len(found.methods) == 8
-    own = "FedRep(RI), exact, own step"
-    # From one start, FedRep's heads already fitted: the first errors are those of the same models.
-    for run in found.runs:
-        first = {round(run[name]["truth_error"][0], 12) for name in ("FLUTE", own)}
-        assert len(first) == 1
+    kinds = product(("moments", "random"), ("exact", "1 step"), ("own", 1))
+    methods, sizes = list(kinds), [(12, 11, 2), (15, 11, 2)]
+    errors, alone = (
+        figures.race(np.random.default_rng(0), 2, "decaying", sizes, chosen, epochs=6)
+        for chosen in (methods, methods[-1:])
+    )
+    assert errors.shape == (9, 2, 2, 7)
+    assert (errors[..., 0] == errors[0, ..., 0]).all()
+    assert np.array_equal(errors[1::2], errors[2::2])  # once its own step is its own step
+    assert np.array_equal(alone, errors[[0, -1]])
+    last, best = figures.read(errors, [3])[:, 0]
+    assert np.array_equal(last, errors[..., 3])
+    assert np.array_equal(best, errors[..., 1:4].min(axis=-1))
+
+
+def test_the_best_step_is_found_on_further_problems():
+    one, other = (np.random.default_rng(0) for _ in range(2))
+    methods = [("moments", "exact", factor) for factor in figures.FACTORS]
+    errors = figures.race(one, 20, "normal", [(15, 20, 8)], methods, epochs=100)
+    means = [np.mean([np.log(run[-1]) for run in each[0]]) for each in errors[1:]]
+    found = figures.best_step(other, "normal", (15, 20, 8), "moments", "exact")
+    assert found == figures.FACTORS[means.index(min(means))]
+
+
+def test_runs_that_diverge_are_infinite_from_there_on():
+    data = settings.draw_truth("normal", 6, 5, 0.1, 0).draw(8, rng=0)
+    trace = lr.flute(data, k=2, step_size=5.0, rounds=50, record=[1, 2, 50], rng=0)
+    found = settings.kept(trace, "truth_error", [1, 2, 50])
+    assert np.isfinite(found).tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize("m", [5, 8])
