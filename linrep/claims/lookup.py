@@ -80,7 +80,7 @@ class Statements(Mapping[str, Record]):
         verdict : str, optional
             One of ``linrep.claims.VERDICTS``.
             As it is recorded.
-        severity : {"slip", "constant", "proof step", "statement", "conclusion"}, optional
+        severity : {"reading", "slip", "constant", "proof step", "statement", "conclusion"}, optional
             What a failure concerns.
         strength : str, optional
             What the verdict rests on: "certified", "exact", "derived", "enumerated exactly",

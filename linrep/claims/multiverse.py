@@ -116,7 +116,7 @@ class Map:
     excluded : mapping of str to mapping of str to str
         Values of axes that the paper's words exclude, with these words.
     estimate, low, high : sequence of float or None
-        The number of each cell, and its interval.
+        The number of each cell, and its interval; empty where no cell has one.
     quantity : str
         What these are, "" where cells have different ones.
     limit : float or None
@@ -143,7 +143,8 @@ class Map:
     def __post_init__(self):
         object.__setattr__(self, "axes", {name: tuple(each) for name, each in self.axes.items()})
         for name in ("estimate", "low", "high"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+            values = tuple(getattr(self, name))
+            object.__setattr__(self, name, values if set(values) != {None} else ())
 
     @classmethod
     def of(cls, cells: Sequence[Evidence], axes: Any, phrase: str, excluded: Any) -> Self:

@@ -68,8 +68,8 @@ def unescaped(text: str) -> str:
 
 # Why statements fail.
 
-#: What a failure concerns, from the least to the gravest.
-SEVERITIES = ("slip", "constant", "proof step", "statement", "conclusion")
+#: What a failure concerns, from the least to the gravest; first what is none, as words leave it open.
+SEVERITIES = ("reading", "slip", "constant", "proof step", "statement", "conclusion")
 
 _SEVERITY = "Severity: "  # begins the line below a heading, which a full stop ends
 

@@ -64,6 +64,8 @@ _MEANINGS = {
     "proof step": "A step of the proof does not follow; the statement itself stands.",
     "constant": "A constant or a condition is too small or too large.",
     "slip": "Obvious, and nothing rests on it.",
+    "reading": "The words leave open what is compared: in some readings the sentence holds, in "
+    "others it fails.",
 }
 
 

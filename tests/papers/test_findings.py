@@ -6,7 +6,7 @@ import re
 from markdown_it import MarkdownIt
 
 from linrep._lib.papers import files, own
-from linrep.claims import HOLDS, claims, ledger
+from linrep.claims import DEPENDS, HOLDS, UNDECIDED, claims, ledger
 from linrep.claims.counterexamples import among
 from linrep.claims.evidence import STRENGTHS
 from linrep.claims.prose import FINDINGS, SEVERITIES, findings, proofs, sections
@@ -29,9 +29,14 @@ def blocks(text):
 
 
 def test_a_failure_is_shown_by_a_program_that_stands_once():
-    """A file of fractions where there is one, which the page shows; else a block of the page."""
+    """A file of fractions where there is one, which the page shows; else a block of the page.
+
+    What depends on the reading is shown by its map.
+    """
     wrong = {}
     for _, section in SECTIONS:
+        if {VERDICTS.get(id) for id in section.ids} <= {DEPENDS, UNDECIDED}:
+            continue
         programs = blocks(findings()[section.ids[0]].with_program())
         scripts = {path.read_text("utf-8").rstrip() for path in among(section.ids).values()}
         shown = {each.rstrip() for each in programs}
