@@ -78,10 +78,9 @@ class Statements(Mapping[str, Record]):
         paper : str, optional
             Such as "fedrep".
         verdict : str, optional
-            One of ``linrep.claims.VERDICTS``.
-            As it is recorded.
-        severity : {"reading", "slip", "constant", "proof step", "statement", "conclusion"}, optional
-            What a failure concerns.
+            One of ``linrep.claims.VERDICTS``, as it is recorded.
+        severity : str, optional
+            What a failure concerns: one of ``linrep.claims.prose.SEVERITIES``.
         strength : str, optional
             What the verdict rests on: "certified", "exact", "derived", "enumerated exactly",
             "statistical" or "searched".

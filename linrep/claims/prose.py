@@ -68,7 +68,7 @@ def unescaped(text: str) -> str:
 
 # Why statements fail.
 
-#: What a failure concerns, from the least to the gravest; first what is none, as words leave it open.
+#: What a failure concerns, from the least to the gravest. The first is none: words are open.
 SEVERITIES = ("reading", "slip", "constant", "proof step", "statement", "conclusion")
 
 _SEVERITY = "Severity: "  # begins the line below a heading, which a full stop ends
