@@ -645,6 +645,9 @@ class Comparison(_OfRuns):
     of : {"errors", "rounds", "numbers", "gains"}
         What they are: of rounds the median alone is read, as a run that never gets there has no
         finite number, and of gains, which are ratios; numbers are of several kinds, all finite.
+    within : bool, default False
+        Runs of one place share random numbers across sizes, too: then all sizes together are the
+        geometric mean over them, a number a run, and else all runs of all sizes.
 
     Notes
     -----
@@ -666,6 +669,7 @@ class Comparison(_OfRuns):
     larger: Any = ()
     _: KW_ONLY
     of: str = "errors"
+    within: bool = False
 
     arrays: ClassVar[tuple[str, ...]] = ("smaller", "larger")
 
@@ -685,6 +689,9 @@ class Comparison(_OfRuns):
 
     def _pooled(self, runs):
         """Put the runs of all sizes together, each size's numbers over what is usual there."""
+        if self.within:
+            with np.errstate(divide="ignore"):
+                return [np.exp(np.log(each).mean(axis=0)) for each in runs]
         usual = runs[1].mean(axis=-1, keepdims=True)
         usual = np.where(np.isfinite(usual) & (usual > 0.0), usual, 1.0)
         return [(each / usual).ravel() for each in runs]

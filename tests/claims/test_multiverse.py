@@ -99,11 +99,11 @@ def runs(shape, seed=0):
 
 
 @settings(deadline=None, max_examples=15)
-@given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 2), st.integers(12, 40))
-def test_cells_of_a_comparison_are_those_of_the_definition(T, sizes, steps, count):
+@given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 2), st.integers(12, 40), st.booleans())
+def test_cells_of_a_comparison_are_those_of_the_definition(T, sizes, steps, count, within):
     ours, theirs = runs((steps, sizes, T, count))
     over = {"step": range(steps), "n": range(10, 10 + sizes), "T": range(T)}
-    found = Comparison(ours, theirs, over=over, sizes="n", phrase=PHRASE)
+    found = Comparison(ours, theirs, over=over, sizes="n", within=within, phrase=PHRASE)
     cells = iter(found.cells)
     scopes = SCOPES if sizes > 1 else SCOPES[:1]
     for step, length, scope, statistic, tie in product(
@@ -118,6 +118,8 @@ def test_cells_of_a_comparison_are_those_of_the_definition(T, sizes, steps, coun
         else:
             usual = b.mean(axis=1, keepdims=True)
             pairs = [(cell, (a / usual).ravel(), (b / usual).ravel())]
+            if within:
+                pairs = [(cell, *(each.prod(axis=0) ** (1 / sizes) for each in (a, b)))]
         for part, one, other in pairs:
             assert (part.tie, part.statistic) == (tie, statistic)
             assert np.allclose(part.smaller, one)

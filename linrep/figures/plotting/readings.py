@@ -86,13 +86,15 @@ def _estimates(ax, own):
     bottom, top = shown.min(), shown.max()
     room = (top / bottom) ** 0.3 if positive else 0.3 * (top - bottom)
     limits = (bottom / room / 1.02, top * room * 1.02) if positive else (bottom - room, top + room)
-    low = np.clip(own["low"].fillna(limits[0]), *limits)
-    high = np.clip(own["high"].fillna(limits[1]), *limits)
+    low, high = (  # of a statement without intervals the columns may be missing
+        np.clip(own.get(end, own["y"]).fillna(limit), *limits)
+        for end, limit in zip(("low", "high"), limits, strict=True)
+    )
     for name, colour in _COLOURS.items():
         these = (own["series"] == name).to_numpy()
         ax.vlines(x[these], low[these], high[these], color=colour, linewidth=1.0)
         ax.plot(x[these], y[these], ".", color=colour, markersize=2.5)
-    claimed = own["predicted"].iloc[0]
+    claimed = own["predicted"].iloc[0] if "predicted" in own else np.nan
     ax.axhline(claimed, color="0.3", linestyle="--", linewidth=0.8)
     ends = [*limits, *([claimed] if np.isfinite(claimed) else [])]
     ax.set(ylim=(min(ends), max(ends)), ylabel=own["ylabel"].iloc[0])
