@@ -491,18 +491,16 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
     parts = tuple(parts)
     if not parts:
         raise ValueError("parts must hold at least one piece of evidence, got none")
-    order = (FAILS, UNDECIDED, DEPENDS, "may hold", VACUOUS, MISPRINT, HOLDS)
+    order = (FAILS, UNDECIDED, DEPENDS, VACUOUS, MISPRINT, HOLDS)
+    together = _joint([part.map for part in parts if part.map is not None])
 
     def rank(part):
         firm = STRENGTHS.index(part.strength) if part.strength else len(STRENGTHS)
-        # Beside a part that depends on the reading, which fails in some, a reading that holds of
-        # another one is enough for some in which both do.
-        open_ = part.verdict == UNDECIDED and part.map is not None and part.map.counts()[HOLDS]
-        return order.index(
-            "may hold" if open_ else part.verdict
-        ), firm if part.verdict == FAILS else 0
+        verdict = together if together and part.map is not None else part.verdict
+        return order.index(verdict), verdict != part.verdict, firm if verdict == FAILS else 0
 
     chief = min(parts, key=rank)
+    verdict = order[rank(chief)[0]]
     points = None
     tables = [
         part.points.assign(
@@ -521,6 +519,7 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
         points = pd.concat(tables, ignore_index=True)
     return replace(
         chief,
+        verdict=verdict,
         sentence=f"{chief.name}: {chief.sentence}".removeprefix(": "),
         n_trials=sum(part.n_trials for part in parts),
         level=min(1.0, sum(part.level for part in parts)),
@@ -529,10 +528,19 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
         asked=(),
         map=None,
         parts=parts,
-        **strengths_of_parts(parts, chief.verdict),
+        **strengths_of_parts(parts, verdict),
         kinds=tuple(dict.fromkeys(kind for part in parts for kind in part.kinds)),
         points=points,
     )
+
+
+def _joint(maps):
+    """Return what parts that are read in every way have together, "" where there is at most one."""
+    if len(maps) < 2:
+        return ""
+    from linrep.claims.multiverse import joint
+
+    return joint(maps)
 
 
 def strengths_of_parts(parts: Iterable[Evidence], verdict: str) -> dict[str, Any]:

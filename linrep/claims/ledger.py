@@ -22,6 +22,7 @@ from linrep.claims.evidence import (
     CERTIFIED,
     DEPENDS,
     ERROR,
+    FAILS,
     HOLDS,
     STRENGTHS,
     UNCHECKED,
@@ -38,11 +39,20 @@ VERSION = 2
 
 AS_RECORDED, CONTRADICTS = "as recorded", "contradicts"
 UNDECIDED_HERE = "undecided at this budget"
+FEWER_HERE = "alike in the fewer readings of this budget"
 DECIDED_HERE = "decided here and undecided in the record"
 AS_EXPECTED = "as expected, without a record"
 UNEXPECTED = "not as expected, without a record"
 #: How a verdict stands beside the recorded one.
-OUTCOMES = (AS_RECORDED, UNDECIDED_HERE, DECIDED_HERE, AS_EXPECTED, UNEXPECTED, CONTRADICTS)
+OUTCOMES = (
+    AS_RECORDED,
+    UNDECIDED_HERE,
+    FEWER_HERE,
+    DECIDED_HERE,
+    AS_EXPECTED,
+    UNEXPECTED,
+    CONTRADICTS,
+)
 #: Those that are differences.
 WRONG = (UNEXPECTED, CONTRADICTS)
 #: Numbers that no chance decides agree to so many digits, and what is about 0 to this.
@@ -227,12 +237,12 @@ def outcome(verdict: str, budget: str, entry: Record | None, expected: str = HOL
     if entry.verdict == UNDECIDED:
         return DECIDED_HERE if more != 0 else CONTRADICTS
     if entry.verdict == DEPENDS and more < 0:
-        return UNDECIDED_HERE
+        return FEWER_HERE
     return CONTRADICTS
 
 
 def differing(result: Record, entry: Record | None) -> list[str]:
-    """Say which numbers of a run are not those that are recorded, in a line each.
+    """Say which numbers and readings of a run are not those that are recorded, in a line each.
 
     In the portable mode the same libraries give the same numbers again, with the seed of the record
     and its budget, or the quick one. Else those are compared, with the budget of the record, whose
@@ -240,7 +250,8 @@ def differing(result: Record, entry: Record | None) -> list[str]:
     """
     if entry is None or ERROR in (result.verdict, entry.verdict):
         return []
-    return [*_weaker(result, entry), *_other_numbers(result, entry)]
+    numbers = _other_numbers(result, entry)
+    return [*_weaker(result, entry), *numbers, *_other_readings(result, entry)]
 
 
 def _weaker(result, entry):
@@ -250,9 +261,30 @@ def _weaker(result, entry):
         yield f"{result.strength}, recorded {entry.strength}"
 
 
-def _other_numbers(result, entry):
+def _are_again(result, entry):
+    """Tell whether the same libraries take the same numbers, in the portable mode."""
     same = ("seed", "mode", "looks", "versions")
-    again = result.mode == "portable" and all(getattr(result, x) == getattr(entry, x) for x in same)
+    return result.mode == "portable" and all(getattr(result, x) == getattr(entry, x) for x in same)
+
+
+def _other_readings(result, entry):
+    """Yield in how many readings a part has another verdict; of other runs the opposite one."""
+    if result.budget != entry.budget:
+        return
+    before, again = _named(entry), _are_again(result, entry)
+    for name, part in _named(result).items():
+        old = before[name].map if name in before else None
+        if part.map is None or old is None or part.map.axes != old.axes:
+            continue
+        pairs = zip(part.map.verdicts, old.verdicts, strict=True)
+        count = sum({*pair} == {"h", "f"} or (again and pair[0] != pair[1]) for pair in pairs)
+        if count:
+            what = "another" if again else "the opposite"
+            yield f"{name}: {count} of {len(old.verdicts)} readings with {what} verdict"
+
+
+def _other_numbers(result, entry):
+    again = _are_again(result, entry)
     if again and result.budget in (entry.budget, "quick"):
         before = measured(entry) if result.budget == entry.budget else entry.quick
         return list(_unlike(measured(result), before)) if before else []
@@ -278,14 +310,19 @@ def _named(item):
 def measured(item: Record) -> dict[str, float | None]:
     """Return what was measured in each part, None for what is not finite.
 
-    Of one that is read in every way that is the share of readings that hold, and the sum of their
-    numbers, which none of them leaves as it is.
+    Of one that is read in every way that is the share of readings that hold, that of those that
+    fail, and a sum of all their numbers with weights, which a change of any of them changes.
     """
     found = {}
     for name, part in _named(item).items():
         found[name] = part.measured if math.isfinite(part.measured) else None
         if part.map is not None:
-            found[f"{name}, sum"] = math.fsum(x for x in part.map.estimate if x is not None)
+            counts, cells = part.map.counts(excluded=True), len(part.map.verdicts)
+            found[f"{name}, share that fails"] = counts[FAILS] / cells
+            numbers = enumerate(part.map.estimate, 1)
+            found[f"{name}, weighted sum"] = math.fsum(
+                place * number for place, number in numbers if number is not None
+            )
     return found
 
 

@@ -42,7 +42,9 @@ STATISTICS = {"median": "median", "mean": "mean"}
 #: Whether a sentence is about all sizes together, or about each of them.
 SCOPES = ("all sizes together", "every size")
 #: How a quantity may be meant to grow along sizes.
-GROWTHS = ("on average", "from end to end", "at every step")
+GROWTHS = ON_AVERAGE, FROM_END_TO_END, AT_EVERY_STEP = (
+    "on average", "from end to end", "at every step",
+)  # fmt: skip
 #: What of a run counts up to a length.
 OF_RUN = ("last", "best")
 
@@ -309,6 +311,41 @@ class Map:
         )
 
 
+def joint(maps: Sequence[Map]) -> str:
+    """Return what is found of several parts of a sentence, each read in every way.
+
+    An axis that several have with the same values is read alike: a reading of all holds if one of
+    each part does that has the same values there, and fails if one of a part does.
+
+    Parameters
+    ----------
+    maps : sequence of Map
+    """
+    axes = Counter(axis for each in maps for axis in each.axes.items())
+    shared = [axis for axis, count in axes.items() if count > 1]
+    tables = [each.rows().query("counted") for each in maps]
+    found = set()
+    for combination in product(*(values for _, values in shared)):
+        verdicts = []
+        for each, table in zip(maps, tables, strict=True):
+            own = np.ones(len(table), dtype=bool)
+            for axis, value in zip(shared, combination, strict=True):
+                if axis in each.axes.items():
+                    own &= (table[axis[0]] == value).to_numpy()
+            verdicts.append(set(table["verdict"][own]))
+        if not all(verdicts):  # excluded
+            continue
+        if all(HOLDS in each for each in verdicts):
+            found.add(HOLDS)
+        if any(FAILS in each for each in verdicts):
+            found.add(FAILS)
+        if {FAILS} not in verdicts and any(UNDECIDED in each for each in verdicts):
+            found.add(UNDECIDED)
+    if {HOLDS, FAILS} <= found:
+        return DEPENDS
+    return UNDECIDED if UNDECIDED in found or not found else found.pop()
+
+
 def _rounded(value):
     """Return a number to as many digits as are recorded, None for what is not finite."""
     return float(f"{value:.6g}") if math.isfinite(value) else None
@@ -356,6 +393,8 @@ class Reread(Measurement):
         return shared(self.cells) > 0.0
 
     def __post_init__(self):
+        excluded = {name: words for name, words in self.excluded.items() if words}
+        object.__setattr__(self, "excluded", excluded)
         if not self.phrase:
             raise ValueError(f"{_of(self)}: phrase must have the paper's words that leave it open")
         for name, values in self.excluded.items():
@@ -715,9 +754,9 @@ class Growth(_OfRuns):
 
     Notes
     -----
-    Beside the axes of `over` these are open: whether it grows on average, from the first size to
-    the last, or at every step (`GROWTHS`); and, of other sizes, whether all are meant together or
-    each of them (`SCOPES`).
+    Beside the axes of `over` these are open: whether it grows on average, by ranks, from the first
+    size to the last, or at every step (`GROWTHS`), by the median or the mean; and, of other sizes,
+    whether all are meant together or each of them (`SCOPES`).
 
     Examples
     --------
@@ -726,7 +765,7 @@ class Growth(_OfRuns):
     >>> values = np.random.default_rng(0).random((3, 60)) + [[1.0], [3.0], [2.0]]
     >>> found = judge([Growth(values, over={"n": (1, 2, 3)}, along="n", phrase="grows with n")])
     >>> found.parts[0].map.verdicts, found.parts[0].map.decides()
-    ('hhf', {'grows': 0.6666666666666666})
+    ('hhhff', {'grows': 0.6})
     """
 
     values: Any = ()
@@ -742,9 +781,11 @@ class Growth(_OfRuns):
 
     @property
     def _how(self):
-        few = len(self.over[self.along]) < 3  # one step
-        grows = GROWTHS[1:2] if few else GROWTHS
-        return {**super()._how, "grows": {name: name for name in grows}}
+        one = len(self.over[self.along]) < 3  # step
+        grows = {} if one else {ON_AVERAGE: (ON_AVERAGE, "")}
+        for steps in (FROM_END_TO_END,) if one else (FROM_END_TO_END, AT_EVERY_STEP):
+            grows |= {f"{steps}, {statistic}": (steps, statistic) for statistic in STATISTICS}
+        return {**super()._how, "grows": grows}
 
     def _pooled(self, runs):
         (values,) = runs
@@ -753,14 +794,15 @@ class Growth(_OfRuns):
     def _measured(self, runs, how, setting):
         values = runs[0][::-1] if self.falls else runs[0]
         labels = self.over[self.along][::-1] if self.falls else self.over[self.along]
-        if how["grows"] == GROWTHS[0]:
+        which, statistic = how["grows"]
+        if which == ON_AVERAGE:
             return Trend(values.T, setting=setting)
         steps = list(pairwise(range(len(labels))))
-        if how["grows"] == GROWTHS[1]:
+        if which == FROM_END_TO_END:
             steps = [(0, len(labels) - 1)]
         parts = [
             Paired(
-                values[one], values[other], tie=0.0,
+                values[one], values[other], tie=0.0, statistic=statistic,
                 name=f"{self.along} = {labels[one]} and {labels[other]}", setting=setting,
             )
             for one, other in steps

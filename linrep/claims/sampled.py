@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
+from scipy.special import stdtr
 from scipy.stats import binom, norm, page_trend_test, rankdata
 
 from linrep._lib import validation as check
@@ -423,8 +424,8 @@ class Paired(Measurement):
             return _times_of_ratios(ratios, self.tie, level)
         middle, low, high = found
         half = max(middle - low, high - middle)
-        if not math.isfinite(half):
-            return math.nan
+        if not math.isfinite(half):  # a mean of what never ends is infinite
+            return math.nan if math.isfinite(middle) else math.inf
         ends = [1.0 - self.tie - middle, 1.0 + self.tie - middle]
 
         def undecided(seeds):
@@ -472,8 +473,6 @@ class Trend(Measurement):
 
     def _decision(self, level):
         rows, columns = self.samples.shape
-        up = page_trend_test(self.samples).pvalue
-        down = page_trend_test(-self.samples).pvalue
         ranks = rankdata(self.samples, axis=1)
         ranks -= ranks.mean(axis=1, keepdims=True)
         places = np.arange(columns) - (columns - 1) / 2.0
@@ -482,7 +481,13 @@ class Trend(Measurement):
         correlation = float(np.mean(correlations))
         # Page's statistic is the mean correlation over its standard error without a trend.
         null = 1.0 / math.sqrt(rows * (columns - 1))
-        error = max(null, float(np.std(correlations)) / math.sqrt(rows))
+        own = float(np.std(correlations)) / math.sqrt(rows)
+        error = max(null, own)
+        # Page's law is that of exchangeable columns: of unequal spreads it may be too narrow.
+        up, down = (
+            max(page_trend_test(sign * self.samples).pvalue, _beyond(sign * correlation, own, rows))
+            for sign in (1.0, -1.0)
+        )
         half = norm.isf(level / 2.0) * null
 
         def undecided(runs):
@@ -503,6 +508,11 @@ class Trend(Measurement):
     def picture(self, level: float) -> pd.DataFrame | None:
         """Return the median over seeds of every column, with quartiles."""
         return _quartiles(self.samples, self.name)
+
+
+def _beyond(mean, error, size):
+    """Return Student's probability of a mean as large if it is 0 in truth."""
+    return float(stdtr(size - 1, -mean / error)) if error > 0.0 else float(mean <= 0.0)
 
 
 def equal_replicates(made: int, level: float, at: str = "") -> Evidence:

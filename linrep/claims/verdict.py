@@ -11,6 +11,7 @@ import pandas as pd
 from linrep._lib.validation import choice
 from linrep.claims.confidence import takes_runs
 from linrep.claims.evidence import (
+    DEPENDS,
     FAILS,
     HOLDS,
     LEVEL,
@@ -144,7 +145,7 @@ def _best(readings, name):
     What fails however the sentence is read, and holds in a form printed elsewhere, is a misprint;
     while that form is undecided, so is the sentence.
     """
-    order = (HOLDS, MISPRINT, VACUOUS, UNDECIDED, FAILS)
+    order = (HOLDS, MISPRINT, DEPENDS, VACUOUS, UNDECIDED, FAILS)
     chief = min(readings, key=lambda each: (bool(each.printed_at), order.index(each.verdict)))
     elsewhere = [each for each in readings if each.printed_at]
     verdict = chief.verdict

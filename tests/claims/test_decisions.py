@@ -233,3 +233,14 @@ def test_combining_takes_the_worst():
 def test_evidence_refuses_other_verdicts():
     with complaint(ValueError, "verdict", "'true'"):
         Evidence("true", "yes")
+
+
+def test_a_trend_keeps_its_level_where_columns_have_other_spreads():
+    """Page's law is of exchangeable columns; a narrow one between two wide ones is not."""
+    rng = np.random.default_rng(3)
+    spreads = np.array([1.0, 0.01, 1.0])
+    wrong = [
+        trend(rng.standard_normal((100, 3)) * spreads, level=0.05).verdict != "undecided"
+        for _ in range(2000)
+    ]
+    assert 0.03 < np.mean(wrong) < 0.065

@@ -1,5 +1,6 @@
 """Every reading of a sentence: cells, their level, what they say together, and how it is shown."""
 
+from dataclasses import replace
 from itertools import pairwise, product
 
 import matplotlib.pyplot as plt
@@ -137,19 +138,21 @@ def test_cells_of_growth_are_those_of_the_definition(falls):
     found = Growth(values, over=over, along="n", sizes="size", falls=falls, phrase=PHRASE)
     assert list(found.axes) == ["goal", "scope", "grows"]
     cells = iter(found.cells)
-    for goal, scope, grows in product(range(2), SCOPES, GROWTHS):
+    for goal, scope, grows in product(range(2), SCOPES, found.axes["grows"]):
         cell = next(cells)
         own = values[goal] if not falls else values[goal][:, ::-1]
         parts = cell.parts if scope == SCOPES[1] else [cell]
         tables = list(own) if scope == SCOPES[1] else [np.concatenate(list(own), axis=1)]
         for part, table in zip(parts, tables, strict=True):
-            if grows == GROWTHS[0]:
+            which, _, statistic = grows.partition(", ")
+            if which == GROWTHS[0]:
                 assert isinstance(part, Trend)
                 assert np.array_equal(part.samples, table.T)
                 continue
-            steps = part.parts if grows == GROWTHS[2] else [part]
-            pairs = pairwise(table) if grows == GROWTHS[2] else [(table[0], table[-1])]
+            steps = part.parts if which == GROWTHS[2] else [part]
+            pairs = pairwise(table) if which == GROWTHS[2] else [(table[0], table[-1])]
             for step, (one, other) in zip(steps, pairs, strict=True):
+                assert step.statistic == statistic
                 assert np.array_equal(step.smaller, one)
                 assert np.array_equal(step.larger, other)
 
@@ -269,15 +272,16 @@ def test_a_cell_for_each_combination():
         Multiverse({"a": ("1", "2")}, [Missing()], phrase=PHRASE)
 
 
-def two_by_two(verdicts="hf"):
+def two_by_two(verdicts="hf", axis="column"):
     """Return a sentence on two columns that holds in one and fails in the other."""
 
-    def measure(column):
+    def measure(**reading):
+        (column,) = reading.values()
         return Missing() if column == "u" else Cases([({"h": 1.0, "f": 3.0}[column], 2.0, {})])
 
     return Multiverse.of(
         measure,
-        {"column": {f"{at}: {each}": each for at, each in enumerate(verdicts)}},
+        {axis: {f"{at}: {each}": each for at, each in enumerate(verdicts)}},
         phrase=PHRASE,
     )
 
@@ -288,12 +292,27 @@ def test_parts_that_depend_are_put_together():
     assert judge([two_by_two(), fails]).verdict == FAILS
     assert judge([two_by_two(), Missing(name="c")]).verdict == UNDECIDED
     # Of a part with a reading that holds some readings of both hold, whatever comes of the others.
-    partly, never = (two_by_two(each) for each in ("hu", "uu"))
+    partly, never = (two_by_two(each, "row") for each in ("hu", "uu"))
     assert judge([two_by_two(), partly]).verdict == DEPENDS
     assert judge([two_by_two(), never]).verdict == UNDECIDED
     assert judge([two_by_two("hh"), partly]).verdict == UNDECIDED
     assert judge([two_by_two("hh")]).verdict == HOLDS
     assert judge([two_by_two("ff")]).verdict == FAILS
+
+
+def test_axes_that_parts_share_are_read_alike():
+    """Of parts that hold at different values of an axis no reading of both holds."""
+    parts = [
+        Multiverse.of(
+            lambda T, place=place, **_: Cases([(float(place != T), 0.5, {})]),
+            {"T": (0, 1), which: ("a", "b")},
+            phrase=PHRASE,
+            name=which,
+        )
+        for place, which in enumerate(("one", "other"))
+    ]
+    assert [judge([part]).verdict for part in parts] == [DEPENDS, DEPENDS]
+    assert judge(parts).verdict == FAILS
 
 
 def test_runs_are_joined():
@@ -325,7 +344,7 @@ def entry(item, budget="standard", **more):
 
 def test_fewer_readings_at_a_smaller_budget_contradict_nothing():
     recorded = entry(two_by_two())
-    assert ledger.outcome(HOLDS, "quick", recorded) == ledger.UNDECIDED_HERE
+    assert ledger.outcome(HOLDS, "quick", recorded) == ledger.FEWER_HERE
     assert ledger.outcome(HOLDS, "standard", recorded) == ledger.CONTRADICTS
     assert ledger.outcome(DEPENDS, "quick", entry(two_by_two("hh"))) == ledger.CONTRADICTS
 
@@ -336,7 +355,21 @@ def test_no_number_of_a_cell_differs_unseen():
         for last in (1.5, 1.6)
     )
     assert ledger.differing(entry(one), entry(one)) == []
-    assert ledger.differing(entry(other), entry(one)) == ["p, sum: 2.6, recorded 2.5"]
+    assert ledger.differing(entry(other), entry(one)) == ["p, weighted sum: 4.2, recorded 4"]
+
+
+def test_readings_that_change_places_do_not_go_unseen():
+    def swapped(first, last):
+        item = Multiverse.of(
+            lambda c: Cases([(c, 2.0, {})]), {"c": numbers}, phrase=PHRASE, name="p"
+        )
+        return entry(item)
+
+    recorded, now = swapped(1.0, 3.0), swapped(3.0, 1.0)
+    other = replace(now, seed=1)  # whose numbers are others
+    assert ledger.differing(other, recorded) == ["p: 2 of 2 readings with the opposite verdict"]
+    assert "p: 2 of 2 readings with another verdict" in ledger.differing(now, recorded)
+    assert "p, weighted sum: 5, recorded 7" in ledger.differing(now, recorded)
 
 
 def test_a_record_keeps_the_map_and_says_it():
