@@ -360,9 +360,8 @@ def test_no_number_of_a_cell_differs_unseen():
 
 def test_readings_that_change_places_do_not_go_unseen():
     def swapped(first, last):
-        item = Multiverse.of(
-            lambda c: Cases([(c, 2.0, {})]), {"c": numbers}, phrase=PHRASE, name="p"
-        )
+        axes = {"c": {"1": first, "2": last}}
+        item = Multiverse.of(lambda c: Cases([(c, 2.0, {})]), axes, phrase=PHRASE, name="p")
         return entry(item)
 
     recorded, now = swapped(1.0, 3.0), swapped(3.0, 1.0)
