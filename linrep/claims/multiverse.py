@@ -736,7 +736,8 @@ class Comparison(_OfRuns):
         return [(each / usual).ravel() for each in runs]
 
     def _measured(self, runs, how, setting):
-        return Paired(*runs, quantity=f"ratio of {self.of}", setting=setting, **how)
+        of = "" if self.of == "numbers" else f" of {self.of}"
+        return Paired(*runs, quantity=f"ratio{of}", setting=setting, **how)
 
 
 @dataclass(frozen=True, eq=False)

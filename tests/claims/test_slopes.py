@@ -298,3 +298,15 @@ def test_equal_replicates_decide_where_chance_has_no_part():
         assert (undecided.verdict, "n = 1, 2, 4" in undecided.sentence) == ("undecided", True)
         assert undecided.needed == "more runs, until replicates differ"
         assert decide(make(True)).verdict == "holds"
+
+
+def test_the_axis_says_what_is_drawn(fresh_rng):
+    """The points are replicates, or sizes: neither the exponent, nor the name of the part."""
+    x, samples = power_law(fresh_rng, -0.5)
+    for options in ({}, {"name": "along n"}):
+        points = decide(Exponent(x, samples, equals=-0.5, **options)).points
+        assert set(points["ylabel"]) == {"what is measured"}
+        places = [(size, 0.9 * size, 1.1 * size) for size in x]
+        points = decide(Threshold(x, places, equals=1.0, **options)).points
+        assert set(points["ylabel"]) == {"smallest sufficient size"}
+    assert set(decide(Exponent(x, samples, equals=-0.5, of="error")).points["ylabel"]) == {"error"}

@@ -139,3 +139,13 @@ def test_stars_of_symbols_are_no_emphasis():
                     before = "".join(each.content for each in tokens[:index][-1:])
                     assert before == "", section.ids
                     assert tokens[index + 1].content.endswith("."), section.ids
+
+
+def test_what_a_map_draws_is_named():
+    unnamed = [
+        (name, part)
+        for name, entry in ledger.recorded().items()
+        for part, found in entry.maps.items()
+        if found.quantity == "left side"
+    ]
+    assert unnamed == []
