@@ -166,7 +166,7 @@ def whatsoever(budget, rng, *, models=WITHOUT, per_client=FIGURE.per_client):
     place="Appendix C.4; caption of Figure 3",
     latex=r"\mathrm{rank}\,D(U, V \mapsto (UV^\top)_\Omega) = r(d + M - r),\quad "
     r"\mathcal L(U_T, V_T) \ge 10^{-3}\,\mathcal L(U_0, V_0) \text{ from random starts}",
-    plain="Without side information, at a step of 0.3, five local steps and four participants, "
+    plain="Without side information, at step 0.3, five local steps and four participants, "
     "most instances are above 1e-3 of the start's loss after 20,000 rounds from random starts, "
     "though in most the entries determine the matrix, Gauss-Newton finds it, and so does federated "
     "averaging from near the truth, or with fresh entries.",
