@@ -167,7 +167,7 @@ def race(budget, rng, methods, *, goal_of="method"):
     """
     settings = list(SETTINGS)[: budget(1, 5)]
     sizes = tuple(PUBLISHED_STEPS)[: budget(2, 3)]
-    seeds = draw_seeds(rng, TUNING + budget(80, 80, 200))
+    seeds = draw_seeds(rng, TUNING + budget(80, 150, 200))
     found = np.array(
         [[_runs(n, seeds, methods, **SETTINGS[each]) for n in sizes] for each in settings]
     )  # settings, n, methods, runs, rounds

@@ -164,10 +164,10 @@ def newcomers(budget, rng, sizes, methods):
     Axes are data, lengths, averages over new clients, and m_new; of distances the first two alone.
     """
     at, data = AT[: budget(3, len(AT))], tuple(DATA)[: budget(1, 4)]
-    seeds = draw_seeds(rng, budget(60, 50, 100))
+    seeds = draw_seeds(rng, budget(60, 150))
     pairs = [[_newcomers(seed, sizes, methods, at, **DATA[own]) for own in data] for seed in seeds]
     errors, distances = (
-        np.moveaxis([[own[which] for own in run] for run in pairs], (0, 1), (-1, 1))
+        np.moveaxis(np.array([[own[which] for own in run] for run in pairs]), (0, 1), (-1, 1))
         for which in range(2)
     )
     over = {"data": data, "rounds": at, "over new clients": AVERAGES, "m_new": sizes}
