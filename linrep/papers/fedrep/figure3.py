@@ -1,9 +1,10 @@
 """Figure 3: rounds by number of clients and by head steps.
 
 All four sentences are read of the same runs: with each step and start that the paper or the
-authors' notebook has, in each way of `trajectories`. The notebook's numbers of clients are taken;
-at n = 10 a single client takes part in a round, fewer than k. The curves are of distances after
-each round, so that the best of a run up to a round is no reading.
+authors' notebook has, in each way of `trajectories`. The figure has four values of n, of which the
+text names none and the notebook has three; these are taken. At n = 10 a single client takes part in
+a round, fewer than k: sentences on methods are read with and without it. The curves are of
+distances after each round, so that the best of a run up to a round is no reading.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 import linrep as lr
 from linrep.algorithms.step_sizes import theorem_step_size
 from linrep.claims import Comparison, Growth, statement
-from linrep.claims.multiverse import lengths
+from linrep.claims.multiverse import Multiverse, lengths
 from linrep.claims.tables import draw_seeds
 from linrep.papers.fedrep.settings import (
     CONVENTIONS,
@@ -26,22 +27,18 @@ from linrep.papers.fedrep.settings import (
     draw_problem,
     notebook_start,
 )
-from linrep.papers.fedrep.trajectories import at_best, padded, speeds, ways
+from linrep.papers.fedrep.trajectories import TUNING, best_steps, padded, speeds, ways
 
 FIGURE = Figure3()
 AT = lengths(PUBLISHED_ROUNDS, FIGURE.rounds)
 WAYS = ways("distance", AT)
-#: Multiples of the theorem's step size among which each method is given its best, and the number
-#: of further problems on which that is chosen: for each n and each way of being faster.
-MULTIPLES = (0.25, 1.0, 4.0, 16.0)
-TUNING = 10
 #: The paper's rounds have QR factorizations, its notebook's none.
 SETTINGS: dict[str, dict[str, Any]] = {
     "theorem's step, from distance 1/2": {"start": 0.5},
     "authors' steps, from A.1's start": {"convention": "published"},
     "authors' steps, from their notebook's start": {"convention": "published", "start": "notebook"},
     "theorem's step, from A.1's start": {},
-    "each method's best step, from A.1's start": {"multiples": MULTIPLES},
+    "each method's best step, from A.1's start": {"best": True},
 }
 _FIGURE3: dict[str, Any] = {"place": "Figure 3; Section 5.1"}
 _SIZES = "d = 10, k = 2, m = 5, r = 0.1"
@@ -55,8 +52,8 @@ _SIZES = "d = 10, k = 2, m = 5, r = 0.1"
     **_FIGURE3,
 )
 def clients(budget, rng, *, factor=1.0):
-    """Follow each method along n; the control claims a factor from each n to the next."""
-    over, found = race(budget, rng, tuple(METHODS))
+    """Follow each method along n to one distance; the control claims a factor from n to n."""
+    over, found = race(budget, rng, tuple(METHODS), goal_of="n")
     found = found * factor ** np.arange(len(over["n"]))[:, None, None, None]
     yield Growth(
         found,
@@ -81,13 +78,11 @@ def fastest(budget, rng, *, factor=1.0):
     """Compare FedRep with both others; the control claims a factor."""
     over, found = race(budget, rng, tuple(METHODS))
     rivals = found[..., 1:, :]
-    yield Comparison(
+    yield _by_sizes(
         np.broadcast_to(factor * found[..., :1, :], rivals.shape),
         rivals,
-        over=over | {"method": over["method"][1:]},
-        sizes="n",
+        over | {"method": over["method"][1:]},
         each="method",
-        of="numbers",
         name="fastest",
         phrase="FedRep … has the fastest rate compared to GD-GD and 10GD-GD",
     )
@@ -104,12 +99,10 @@ def head_steps(budget, rng, *, factor=1.0):
     """Compare ten with one; exact heads are the next sentence's. The control claims a factor."""
     over, found = race(budget, rng, ("10GD-GD", "GD-GD"))
     del over["method"]
-    yield Comparison(
+    yield _by_sizes(
         factor * found[..., 0, :],
         found[..., 1, :],
-        over=over,
-        sizes="n",
-        of="numbers",
+        over,
         name="faster",
         phrase="running more local updates for finding the local head accelerates the convergence "
         "speed",
@@ -130,7 +123,7 @@ def scaling(budget, rng, *, factor=1.0):
 
     From each n to the next. The control claims a factor.
     """
-    over, found = race(budget, rng, tuple(METHODS))
+    over, found = race(budget, rng, tuple(METHODS), goal_of="n")
     few, many = found[:, :-1], found[:, 1:]
     gains = many / few
     others = gains[..., 1:, :]
@@ -147,32 +140,57 @@ def scaling(budget, rng, *, factor=1.0):
         sizes="n",
         each="method",
         of="gains",
+        within=True,
         name="does not scale properly",
         phrase="do not scale properly with n",
     )
 
 
-def race(budget, rng, methods):
-    """Return the axes of what methods take, and it: settings, n, ways, methods, runs."""
+def _by_sizes(smaller, larger, over, **options):
+    """Compare numbers with and without the smallest n, of which one client takes part."""
+    parts = {}
+    for first in range(max(1, len(over["n"]) - 1)):
+        n = over["n"][first:]
+        pair = smaller[:, first:], larger[:, first:]
+        parts[f"from {n[0]}"] = Comparison(
+            *pair, over=over | {"n": n}, sizes="n", of="numbers", **options
+        )
+    return Multiverse.along("n", parts)
+
+
+def race(budget, rng, methods, *, goal_of="method"):
+    """Return the axes of what methods take, and it: settings, n, ways, methods, runs.
+
+    Rounds count to one goal for all methods at an n, or else for all n of a method. Problems of
+    different n are independent; those of one place in the order of runs have that goal, so that
+    runs remain independent of each other.
+    """
     settings = list(SETTINGS)[: budget(1, 5)]
     sizes = tuple(PUBLISHED_STEPS)[: budget(2, 3)]
-    seeds = draw_seeds(rng, TUNING + budget(80, 80, 200))
+    seeds = draw_seeds(rng, TUNING + budget(80, 150, 200))
     found = np.array(
-        [[_at_best(n, seeds, methods, **SETTINGS[each]) for n in sizes] for each in settings]
-    )
+        [[_runs(n, seeds, methods, **SETTINGS[each]) for n in sizes] for each in settings]
+    )  # settings, n, methods, runs, rounds
+    if goal_of == "method":
+        found = speeds(found.swapaxes(2, 3), AT).transpose(0, 1, 3, 4, 2)
+    else:
+        found = speeds(found.transpose(0, 2, 3, 1, 4), AT).transpose(0, 4, 3, 1, 2)
     return {"step and start": settings, "n": sizes, "faster": WAYS, "method": methods}, found
 
 
-def _at_best(n, seeds, methods, *, multiples=(1.0,), **setting):
-    """Return ways, methods, runs: each method with the multiple best on further problems."""
-    tuning = TUNING if len(multiples) > 1 else 0
-    seeds = seeds[TUNING - tuning :]
-    runs = [speeds(_trajectories(n, seed, methods, multiples, **setting), AT) for seed in seeds]
-    shape = (len(WAYS), len(methods), len(multiples), len(seeds))
-    return at_best(np.stack(runs, axis=-1).reshape(shape), tuning)
+def _runs(n, seeds, methods, *, best=False, **setting):
+    """Return methods, runs, rounds, with the theorem's step or each method's best."""
+
+    def run(seed, multiples, rounds):
+        return _trajectories(n, seed, multiples, rounds, **setting)
+
+    multiples = dict.fromkeys(methods, 1.0)
+    if best:
+        multiples = best_steps(run, methods, seeds[:TUNING])
+    return np.stack([run(seed, multiples, AT[-1]) for seed in seeds[TUNING:]], axis=1)
 
 
-def _trajectories(n, seed, methods, multiples, *, convention="text", start="appendix"):
+def _trajectories(n, seed, multiples, rounds, *, convention="text", start="appendix"):
     """Return distances on one problem: methods with each of the multiples of their steps, rounds.
 
     In the notebook all begin with one array of heads, into which FedRep, whose turn is first,
@@ -188,11 +206,10 @@ def _trajectories(n, seed, methods, multiples, *, convention="text", start="appe
         starts = {method: (B, W if method == "FedRep" else written) for method in METHODS}
     step_size = theorem_step_size(truth, max(1, n // 10))
     found = []
-    for method in methods:
+    for method, multiple in multiples.items():
         options = FIGURE.options(convention, n, method)
-        for multiple in multiples:
-            if convention == "text":
-                options |= {"step_size": multiple * step_size}
-            trace = lr.fedrep(data, rounds=AT[-1], start=starts[method], rng=seed, **options)
-            found.append(padded(trace["distance"], AT[-1], 1.0))
+        if convention == "text":
+            options |= {"step_size": multiple * step_size}
+        trace = lr.fedrep(data, rounds=rounds, start=starts[method], rng=seed, **options)
+        found.append(padded(trace["distance"], rounds, 1.0))
     return np.array(found)

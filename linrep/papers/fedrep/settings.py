@@ -31,6 +31,15 @@ CONVENTIONS: Mapping[str, Mapping[str, Any]] = {
     # of covariance I, as here, the noise is sqrt(5) times as large.
     "published": {"heads": "qr", "noise": 5**0.5 * 1e-3},
 }
+#: The appendix's heads, and those of the notebook's cell of Figure 1; 1e-3 as variance, as printed,
+#: and as standard deviation, as in the notebook.
+DATA: Mapping[str, Mapping[str, Any]] = {
+    f"{words} heads, noise of {kind} 1e-3": {"heads": heads, "noise": noise}
+    for heads, words in {"scaled_qr": "A.1's", "unit_rows": "the notebook's"}.items()
+    for kind, noise in {"variance": 1e-3**0.5, "standard deviation": 1e-3}.items()
+}
+#: What is left of the zero model's error where a share of models is explained.
+LEFT = {"50 %": 0.5, "90 %": 0.1, "99 %": 0.01}
 #: Head steps per round; None is the exact head.
 METHODS = {"FedRep": None, "10GD-GD": 10, "GD-GD": 1}
 #: Of the notebook, by n, for d = 10, k = 2, m = 5. That of 10GD-GD is for its heads alone.

@@ -1,18 +1,25 @@
 """How fast methods are, in every way in which Figures 3 and 7 are read.
 
-A trajectory is read at lengths, and by the rounds that it takes to shares of the way. The way goes,
-in logarithms, from where a method starts to the lowest that any of those compared gets on the same
-problem, so that each goal is one that can be reached and that is not reached at the start.
+A trajectory is read at lengths, by what it contracts over the shortest of them, and by the rounds
+that it takes to shares of the way. The way goes, in logarithms, from where what is compared starts
+to where the least accurate of it ends, so that all get there, but for chance. Where methods are
+given their best steps, these are chosen once, on further problems, by a rule for all ways.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from linrep.papers.fedrep.settings import PUBLISHED_ROUNDS
+
 #: Shares of the way to which rounds are counted.
 SHARES = (0.5, 0.9, 0.99)
+#: Multiples of the theorem's step size among which each method is given its best, and the number
+#: of further problems on which that is chosen.
+MULTIPLES = (1.0, 2.0, 4.0, 8.0)
+TUNING = 10
 
 
 def ways(what: str, at: Sequence[int]) -> list[str]:
@@ -26,31 +33,45 @@ def ways(what: str, at: Sequence[int]) -> list[str]:
         Lengths.
     """
     rounds = [f"rounds to {share:.0%} of the way" for share in SHARES]
-    return [f"{what} after {length} rounds" for length in at] + rounds
+    after = [f"{what} after {length} rounds" for length in at]
+    return [*after, f"contraction over {at[0]} rounds", *rounds]
 
 
 def speeds(values: np.ndarray, at: Sequence[int]) -> np.ndarray:
-    """Return the smaller, the faster: values at lengths, and rounds to shares of the way.
+    """Return the smaller, the faster: values at lengths, contraction, rounds to shares of the way.
 
     Parameters
     ----------
-    values : ndarray, shape (methods, T + 1)
-        On one problem, of the start and of each round.
+    values : ndarray, shape (..., compared, T + 1)
+        Of the start and of each round, of what has one goal: methods, or sizes.
     at : sequence of int
         Lengths.
 
     Returns
     -------
-    ndarray, shape (ways, methods)
-        A run that does not get there is given all T rounds: it is not before one that does.
+    ndarray, shape (..., ways, compared)
+        The contraction is over the shortest length, so that ties are of that, too; of one round it
+        is a root. A run that does not get to a goal is given all T rounds: a mean of rounds is a
+        restricted mean, as in survival analysis.
+
+    Notes
+    -----
+    A trajectory ends at the median of the last quarter of its rounds. The way is common to all that
+    is compared: from the nearest start to the farthest end that is nearer. Where there is none,
+    nothing gets anywhere.
     """
-    lowest, longest = values.min(), values.shape[1] - 1
-    rounds = np.full((len(SHARES), len(values)), float(longest))
-    for place, own in enumerate(values):
-        if lowest < own[0]:
-            goals = [own[0] ** (1.0 - share) * lowest**share for share in SHARES]
-            rounds[:, place] = [min(arrival(own, goal), longest) for goal in goals]
-    return np.concatenate([values[:, list(at)].T, rounds])
+    longest = values.shape[-1] - 1
+    start = values[..., 0].min(axis=-1, keepdims=True)
+    ends = np.median(values[..., -(longest // 4) :], axis=-1)
+    end = np.where(ends < start, ends, 0.0).max(axis=-1, keepdims=True)
+    rounds = []
+    for share in SHARES:
+        goals = np.broadcast_to(start ** (1.0 - share) * end**share, ends.shape)
+        pairs = zip(values.reshape(-1, longest + 1), goals.ravel(), strict=True)
+        found = [min(arrival(own, goal), longest) for own, goal in pairs]
+        rounds.append(np.reshape(found, ends.shape))
+    after = [values[..., length] for length in at]
+    return np.stack([*after, after[0] / values[..., 0], *rounds], axis=-2)
 
 
 def arrival(values: np.ndarray, goal: float) -> float:
@@ -94,20 +115,24 @@ def padded(
     return np.clip(found, rounding * found[0], found[0] / rounding)
 
 
-def at_best(numbers: np.ndarray, tuning: int) -> np.ndarray:
-    """Return what methods take with the step that is best on further problems.
+def best_steps(
+    run: Callable[[int, Mapping[str, float], int], np.ndarray],
+    methods: Sequence[str],
+    seeds: Sequence[int],
+) -> dict[str, float]:
+    """Return each method's best multiple: of the least mean logarithm after the notebook's rounds.
 
     Parameters
     ----------
-    numbers : ndarray, shape (..., steps, runs)
-    tuning : int
-        Of the runs the first so many, by the median of which steps are chosen.
-
-    Returns
-    -------
-    ndarray, shape (..., runs - tuning)
+    run : callable
+        Of a seed, each method's multiple and rounds; returns values of methods and rounds.
+    methods : sequence of str
+    seeds : sequence of int
+        Of further problems.
     """
-    if numbers.shape[-2] == 1:
-        return numbers[..., 0, tuning:]
-    best = np.median(numbers[..., :tuning], axis=-1).argmin(axis=-1)[..., None, None]
-    return np.take_along_axis(numbers[..., tuning:], best, axis=-2)[..., 0, :]
+    ends = [
+        [run(seed, dict.fromkeys(methods, multiple), PUBLISHED_ROUNDS)[:, -1] for seed in seeds]
+        for multiple in MULTIPLES
+    ]
+    best = np.log(ends).mean(axis=1).argmin(axis=0)
+    return {method: MULTIPLES[place] for method, place in zip(methods, best, strict=True)}

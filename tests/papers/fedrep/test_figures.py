@@ -5,7 +5,7 @@ import pytest
 
 import linrep as lr
 from linrep.papers.fedrep import figure4, trajectories
-from linrep.papers.fedrep.settings import CONVENTIONS, draw_problem
+from linrep.papers.fedrep.settings import CONVENTIONS, DATA, draw_problem
 from tests.reference.subspace import distance
 
 
@@ -17,13 +17,23 @@ def test_arrival_is_exact_for_a_geometric_decay_and_infinite_for_none():
     assert trajectories.arrival(distances, 1e-9) == np.inf
 
 
-def test_speeds_are_values_at_lengths_and_rounds_to_shares_of_the_longest_way():
-    near, far = 0.9 ** np.arange(101), 0.99 ** np.arange(101)
-    found = trajectories.speeds(np.array([near, far, np.full(101, 0.9**100)]), (10, 100))
+def test_speeds_are_values_contraction_and_rounds_to_shares_of_the_common_way():
+    near, far = 0.5 * 0.9 ** np.arange(101), np.maximum(0.97 ** np.arange(101), 0.97**75)
+    found = trajectories.speeds(np.array([near, far, np.ones(101)]), (10, 100))
     assert len(found) == len(trajectories.ways("distance", (10, 100)))
-    np.testing.assert_allclose(found[:, 0], [0.9**10, 0.9**100, 50, 90, 99])
-    np.testing.assert_allclose(found[:2, 1], far[[10, 100]])
-    assert (found[2:, 1:] == 100).all()  # the second never gets there, the third has no way
+    end = 0.97**75  # from 1/2, where the nearest starts, to where the farthest that moves ends
+    way = np.array([0.5, 0.9, 0.99]) * np.log(end / 0.5)
+    np.testing.assert_allclose(found[:, 0], [*near[[10, 100]], 0.9**10, *(way / np.log(0.9))])
+    rounds = (np.log(0.5) + way) / np.log(0.97)
+    np.testing.assert_allclose(found[:, 1], [0.97**10, end, 0.97**10, *rounds])
+    assert found[2:, 2].tolist() == [1.0, 100.0, 100.0, 100.0]  # never, and all of the rounds
+
+
+def test_without_a_way_nothing_gets_anywhere():
+    values = np.array([np.full(41, 0.5), np.linspace(0.6, 1.0, 41)])
+    found = trajectories.speeds(values[None], (10,))
+    assert found.shape == (1, 5, 2)
+    assert (found[0, 2:] == 40).all()
 
 
 def test_a_trajectory_that_diverges_has_the_worst_from_there_on():
@@ -32,10 +42,14 @@ def test_a_trajectory_that_diverges_has_the_worst_from_there_on():
     assert trajectories.padded(np.array([2.0]), 1)[1] == 2e12
 
 
-def test_the_best_step_is_chosen_on_the_first_runs_alone():
-    numbers = np.array([[[1.0, 3.0, 9.0], [2.0, 2.5, 5.0]], [[4.0, 4.0, 7.0], [3.0, 3.0, 8.0]]])
-    assert trajectories.at_best(numbers, 2).tolist() == [[9.0], [8.0]]
-    assert trajectories.at_best(numbers[:, :1], 2).tolist() == [[9.0], [7.0]]
+def test_best_steps_are_chosen_of_the_mean_logarithm_after_the_notebooks_rounds():
+    def run(seed, multiples, rounds):
+        assert rounds == 200
+        ends = {"short": (seed, multiples["short"]), "long": (1.0, 1.0 / multiples["long"])}
+        return np.array([[100.0, np.prod(ends[name])] for name in multiples])
+
+    found = trajectories.best_steps(run, ("short", "long"), (1, 2))
+    assert found == {"short": 1.0, "long": 8.0}
 
 
 @pytest.mark.compiled
@@ -47,8 +61,9 @@ def test_representations_are_those_of_one_long_run():
     assert [distance(B, truth.B) for B in found] == pytest.approx(run[[5, 20]])
 
 
-def test_errors_of_new_clients_alone():
-    errors, _ = figure4._newcomers(0, (1, 30), ("local",), (5,))
+@pytest.mark.parametrize("data", DATA)
+def test_errors_of_new_clients_alone(data):
+    errors, _ = figure4._newcomers(0, (1, 30), ("local",), (5,), **DATA[data])
     # One sample shows a twentieth of the model.
     assert errors[0][0][0][0] == pytest.approx(0.95, abs=0.05)
     assert errors[0][0][0][1] < 0.1
