@@ -350,7 +350,7 @@ def gap(budget, rng, *, models, phrase, widens=False):
     with np.errstate(invalid="ignore"):
         gaps = [np.abs(np.log(_ratio(theirs, ours))), np.where(equal, 0.0, np.abs(theirs - ours))]
     yield Growth(
-        np.where(widens, np.array(ranks)[:, None], gaps),
+        np.where(widens, np.array(ranks)[:, None], np.add(1.0, gaps)),  # positive, of one order
         over={"gap": ("ratio", "difference"), "explained": tuple(GOALS), **over},
         along="k", sizes="M x N", falls=True, phrase=phrase,
     )  # fmt: skip
@@ -399,14 +399,14 @@ def small_k(budget, rng, *, models, rises=False):
     ours, theirs = np.broadcast_arrays(*both)
     with np.errstate(invalid="ignore"):
         more = np.where(theirs == ours, 0.0, theirs - ours)
-    more = np.maximum(0.0, 1.0 + 0.5 * more / LENGTHS[-1])  # positive, and linear
+    gains = 1.0 + np.array([_ratio(theirs, ours), np.maximum(0.0, 1.0 + more / LENGTHS[-1])])
     phrase = (
         "the performance gain of FLUTE is more pronounced in highly under-parameterized "
         "scenarios, i.e., where k is relatively small"
     )
     named = [*(f"epochs to {goal}" for goal in GOALS), *(f"{which} error" for which in OF_RUN)]
     yield Growth(
-        np.where(rises, np.array(over["k"])[:, None], [_ratio(theirs, ours), more]),
+        np.where(rises, np.array(over["k"])[:, None], gains),
         over={"gain as": ("ratio", "difference"), "gain in": named, **over},
         along="k", sizes="M x N", falls=True, name="falls along k", phrase=phrase,
     )  # fmt: skip
