@@ -130,14 +130,17 @@ def _growth(gain, groups, grows):
 
 
 def _references(names):
-    """Return what a gain may be over, in each column: one baseline or another, or several."""
+    """Return what a gain may be over, in each column: one baseline or another, or several.
+
+    Likewise: for each of FLUTE and FLUTE* its own, for the better of them the better one.
+    """
     rows = {name: [mean for mean, _ in TABLE[name]] for name in BASELINES if name not in names}
     columns = list(zip(*rows.values(), strict=True))
     counterparts = [rows[COUNTERPARTS.get(name, "FedRep")] for name in names]
     return {
         "the best baseline": [max(column) for column in columns],
         "the mean of the baselines": [sum(column) / Fraction(len(column)) for column in columns],
-        "FedRep, FedRep* for FLUTE*": [max(column) for column in zip(*counterparts, strict=True)],
+        "FedRep and FedRep* likewise": [max(column) for column in zip(*counterparts, strict=True)],
         **rows,
     }
 

@@ -18,8 +18,17 @@ def naive_epochs(errors, share, epochs):
 
 
 def naive_ahead(ours, theirs, epochs):
-    kept = zip(figures.RECORD, ours[1:], theirs[1:], strict=True)
-    return next((t for t, a, b in kept if t <= epochs and a < 0.995 * b), np.inf)
+    nothing, left = ours[0], False
+    for t, a, b in zip(figures.RECORD, ours[1:], theirs[1:], strict=True):
+        left = left or a <= 0.9 * nothing
+        if t <= epochs and left and a < 0.995 * b:
+            return t
+    return np.inf
+
+
+def naive_mean_error(errors, epochs):
+    each = np.interp(np.arange(1, epochs + 1), figures.RECORD, errors[1:])
+    return np.mean((each[1:] + each[:-1]) / 2)
 
 
 @pytest.mark.parametrize("epochs", [100, 800])
@@ -35,6 +44,10 @@ def test_epochs_until_near_the_end_and_until_ahead(epochs):
     expected = [naive_ahead(*pair, epochs) for pair in zip(ours, theirs, strict=True)]
     assert figures.ahead(ours, theirs, epochs).tolist() == expected
     assert np.isinf(expected[:5]).all()
+    pair = ours[1], 2.0 * ours[1]
+    assert figures.ahead(*pair, epochs) == naive_ahead(*pair, epochs) > 1  # not at no model
+    expected = [naive_mean_error(errors, epochs) for errors in ours]
+    np.testing.assert_allclose(figures.mean_error(ours, epochs), expected)
 
 
 def test_methods_meet_the_same_problem():
