@@ -529,7 +529,7 @@ def _ratio_of_means(a, b, tail):
     samples are given as bytes.
     """
     a, b = np.frombuffer(a), np.frombuffer(b)
-    if not (np.isfinite(a).all() and np.isfinite(b).all() and b.mean() > 0.0):
+    if not (np.isfinite(a).all() and np.isfinite(b).all() and min(a.mean(), b.mean()) > 0.0):
         return math.nan, 0.0, math.inf
     ratio = float(a.mean() / b.mean())
 

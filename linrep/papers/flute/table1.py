@@ -164,7 +164,8 @@ def gain(budget, rng, *, methods=METHODS):
             gains = list(map(gain_as, mine, _references(names)[over]))
             where = {"method": ", ".join(names)}
             cases += [(-found, 0, where) for found in _growth(gains, along, grows)]
-        return Cases(cases, strength=ENUMERATED)
+        unit = next(name for name, each in GAINS.items() if each is gain_as)
+        return Cases(cases, quantity=f"fall of the {unit}", strength=ENUMERATED)
 
     yield Multiverse.of(
         growth,
