@@ -12,21 +12,28 @@ from typing import TYPE_CHECKING, Any, Required, Self, TypedDict
 from linrep._lib import display as show
 from linrep._lib import shapes
 from linrep._lib import validation as check
+from linrep.claims.maps import (
+    DEPENDS,
+    ERROR,
+    FAILS,
+    HOLDS,
+    MISPRINT,
+    UNCHECKED,
+    UNDECIDED,
+    VACUOUS,
+    VERDICTS,
+    Map,
+    counted,
+    joint,
+    verb,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from linrep.claims.multiverse import Map
-
 #: What a number is of the quantity that it is named after: it itself, or a bound of it.
 VALUE, LOWER, UPPER = TYPES = "value", "lower bound", "upper bound"
-
-HOLDS, MISPRINT, DEPENDS, FAILS, VACUOUS, UNDECIDED = VERDICTS = (
-    "holds", "misprint", "depends on the reading", "fails", "vacuous", "undecided",
-)  # fmt: skip
-#: In place of a verdict, of a check that raised, and where none has been run.
-ERROR, UNCHECKED = "error", "unchecked"
 
 #: What a verdict rests on, the firmest first. The first three are found, and cannot be said.
 STRENGTHS = CERTIFIED, EXACT, DERIVED, ENUMERATED, STATISTICAL, SEARCHED = (
@@ -43,20 +50,6 @@ FRACTIONS, INTERVALS = "fractions", "intervals"
 #: a claim's verdict depends neither on the claims that are run nor on those that are added.
 LEDGER_LEVEL, STATISTICAL_CLAIMS = 0.01, 250
 LEVEL = LEDGER_LEVEL / STATISTICAL_CLAIMS
-
-
-_VERBS = {  # of one, and of several
-    HOLDS: ("holds", "hold"),
-    MISPRINT: ("is a misprint", "are misprints"),
-    DEPENDS: ("depends on the reading", "depend on the reading"),
-    FAILS: ("fails", "fail"),
-    ERROR: ("stops with an error", "stop with an error"),
-}
-
-
-def counted(counts: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Return verdicts with what is said of so many: ("fails", "2 fail")."""
-    return [(name, f"{count} {_verb(name, count)}") for name, count in counts.items() if count]
 
 
 def tally(counts: Mapping[str, int], noun: str = "claim") -> list[tuple[str, str]]:
@@ -81,7 +74,7 @@ def tally(counts: Mapping[str, int], noun: str = "claim") -> list[tuple[str, str
     if len(texts) == 1:
         ((name, _),) = texts
         of = f"1 {noun}" if total == 1 else f"{total} of {total} {noun}s"
-        return [(name, f"{of} {_verb(name, total)}")]
+        return [(name, f"{of} {verb(name, total)}")]
     pieces = [("", f"{total} {noun}s{': ' if texts else ''}")]
     for index, piece in enumerate(texts):
         pieces += [("", ", ")] * bool(index) + [piece]
@@ -156,11 +149,6 @@ def instances(evidence: Evidence) -> dict[str, list[str]]:
     if worst is not None:
         found["worst" if example else "tightest"] = show.instance(worst)
     return found
-
-
-def _verb(verdict, count):
-    one, several = _VERBS.get(verdict, (f"is {verdict}", f"are {verdict}"))
-    return one if count == 1 else several
 
 
 @dataclass(frozen=True)
@@ -293,7 +281,7 @@ class Evidence:
         The paper's words that can be read so.
     map : Map or None
         Of a sentence on a figure or a table: the verdict of each reading, see
-        :class:`linrep.claims.multiverse.Map`.
+        :class:`linrep.claims.maps.Map`.
     printed_at : str
         Of a reading: where else the paper has this form, "" where it reads the sentence itself.
 
@@ -441,8 +429,6 @@ def fields_of(values: Mapping[str, Any]) -> dict[str, Any]:
     if "asked" in known:
         known["asked"] = tuple(known["asked"])
     if "map" in known:
-        from linrep.claims.multiverse import Map
-
         known["map"] = Map(**known["map"])
     ends = known.pop("low", math.nan), known.pop("high", math.nan)
     return known if all(map(math.isnan, ends)) else {**known, "interval": ends}
@@ -492,7 +478,8 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
     if not parts:
         raise ValueError("parts must hold at least one piece of evidence, got none")
     order = (FAILS, UNDECIDED, DEPENDS, VACUOUS, MISPRINT, HOLDS)
-    together = _joint([part.map for part in parts if part.map is not None])
+    maps = [part.map for part in parts if part.map is not None]
+    together = joint(maps) if len(maps) > 1 else ""
 
     def rank(part):
         firm = STRENGTHS.index(part.strength) if part.strength else len(STRENGTHS)
@@ -532,15 +519,6 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
         kinds=tuple(dict.fromkeys(kind for part in parts for kind in part.kinds)),
         points=points,
     )
-
-
-def _joint(maps):
-    """Return what parts that are read in every way have together, "" where there is at most one."""
-    if len(maps) < 2:
-        return ""
-    from linrep.claims.multiverse import joint
-
-    return joint(maps)
 
 
 def strengths_of_parts(parts: Iterable[Evidence], verdict: str) -> dict[str, Any]:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from linrep.claims.multiverse import Map
+    from linrep.claims.maps import Map
 
 _COLUMNS = 100  # where nobody says how many there are
 _INDENT = " " * 13

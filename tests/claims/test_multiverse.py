@@ -29,8 +29,9 @@ from linrep.claims import (
     judge,
     ledger,
 )
+from linrep.claims.maps import Map
 from linrep.claims.measurements import joined
-from linrep.claims.multiverse import GROWTHS, OF_RUN, SCOPES, STATISTICS, TIES, Map, up_to
+from linrep.claims.multiverse import GROWTHS, OF_RUN, SCOPES, STATISTICS, TIES, up_to
 from linrep.claims.record import Record
 from linrep.claims.verify import plain, read
 from linrep.figures import plotting
