@@ -75,7 +75,8 @@ def test_what_is_a_claim_and_a_figure_is_shown_as_both():
         item = lr.statements[name]
         at = found.index(f"  verdict    {recorded[name].verdict}", found.index(f"{name}: "))
         if item.finding:
-            at = found.index(f"(severity: {item.finding.severity})", at)
+            at = found.index("(severity:", at)
+            assert found[at:].split()[1] == f"{item.finding.severity})"
         at = found.index(f"linrep verify {name} --budget", at)
         assert found.index(f"linrep figures {name} --quick", at) > at
     with_pattern = call("show", "flute.figure1*")
