@@ -71,7 +71,7 @@ def one_of_each(rng):
         "mean": Mean(rng.normal(3.0, 0.1, 400), equals=3.0),
         "at most": Mean(rng.normal(3.0, 0.1, 400), at_most=4.0, setting={"k": 2}),
         "paired": Paired(pairs, 3.0 * pairs),
-        "trend": Trend(np.arange(5.0) + 0.1 * rng.standard_normal((40, 5))),
+        "trend": Trend(1.0 + np.arange(5.0) + 0.1 * rng.standard_normal((40, 5))),
         "exponent": Exponent(x, samples, equals=-0.5),
         "threshold": Threshold(x, points, at_most=1.0),
         "constant": Constant(rows, ["n"]),
