@@ -281,7 +281,7 @@ class Evidence:
         The paper's words that can be read so.
     map : Map or None
         Of a sentence on a figure or a table: the verdict of each reading, see
-        :class:`linrep.claims.maps.Map`.
+        ``linrep.claims.maps.Map``.
     printed_at : str
         Of a reading: where else the paper has this form, "" where it reads the sentence itself.
 
