@@ -261,8 +261,8 @@ class Map:
                 "ylabel": self.quantity,
                 "predicted": limit,
                 "reading": [
-                    "\n".join(f"{axis}: {row[axis]}" for axis in self.axes)
-                    for _, row in table.iterrows()
+                    "\n".join(f"{axis}: {value}" for axis, value in reading.items())
+                    for reading in self.readings()
                 ],
             }
         )

@@ -80,3 +80,7 @@ def test_readings_count_the_runs_that_converge():
     assert (np.diff(shares[["1e-6", "1e-3", "1e-2"]]) >= 0.0).all()
     every = rows[rows["how often"] == "every instance"]
     assert ((every["verdict"] == "fails") == (every["estimate"] > 0.0)).all()
+    by = ["loss", "rounds", "start", "without"]
+    assert np.allclose(
+        every.set_index(by)["estimate"], 40 * ends.first()[every.set_index(by).index]
+    )
