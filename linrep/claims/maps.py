@@ -55,6 +55,8 @@ class Map:
         The paper's words that leave it open.
     excluded : mapping of str to mapping of str to str
         Values of axes that the paper's words exclude, with these words.
+    about : mapping of str to str
+        Of axes a line on what they and their values mean.
     estimate, low, high : sequence of float or None
         The number of each cell, and its interval; empty where no cell has one.
     quantity : str
@@ -79,6 +81,7 @@ class Map:
     high: Sequence[float | None] = ()
     quantity: str = ""
     limit: float | None = None
+    about: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
         object.__setattr__(self, "axes", {name: tuple(each) for name, each in self.axes.items()})
@@ -87,7 +90,9 @@ class Map:
             object.__setattr__(self, name, values if set(values) != {None} else ())
 
     @classmethod
-    def of(cls, cells: Sequence[Any], axes: Any, phrase: str, excluded: Any) -> Self:
+    def of(
+        cls, cells: Sequence[Any], axes: Any, phrase: str, excluded: Any, about: Mapping[str, str]
+    ) -> Self:
         """Put decided cells, each an Evidence, together."""
         same = len({(cell.quantity, cell.predicted) for cell in cells}) == 1
         return cls(
@@ -100,6 +105,7 @@ class Map:
             high=[_rounded(cell.high) for cell in cells],
             quantity=cells[0].quantity if same else "",
             limit=_rounded(cells[0].predicted) if same else None,
+            about=dict(about),
         )
 
     def as_json(self) -> dict[str, Any]:

@@ -44,6 +44,20 @@ GROWTHS = ON_AVERAGE, FROM_END_TO_END, AT_EVERY_STEP = (
 )  # fmt: skip
 #: What of a run counts up to a length.
 OF_RUN = ("last", "best")
+#: What axes are about whose values are some of these, wherever a statement does not say it.
+_ABOUT = (
+    (
+        STATISTICS,
+        "what of runs in pairs is compared: the median of their ratios, or the ratio of the means",
+    ),
+    (TIES, "by how much the smaller number has to be below the larger one"),
+    (SCOPES, "whether sizes are put together, or it has to be so at each of them"),
+    (OF_RUN, "which error of a run: the last one, or the smallest so far"),
+    (
+        (*GROWTHS, *(f"{how}, {statistic}" for how in GROWTHS[1:] for statistic in STATISTICS)),
+        "along all sizes by their ranks, from the first to the last, or from each to the next",
+    ),
+)
 
 
 def lengths(longest: int, end: int | None = None) -> tuple[int, ...]:
@@ -108,6 +122,9 @@ class Reread(Measurement):
     excluded : mapping of str to mapping of str to str
         Of axes the values that the paper's words exclude, with these words. Such cells are decided
         and shown, and do not count.
+    about : mapping of str to str
+        Of axes a line on what they and their values mean. Those of the values that stand in this
+        module have one.
 
     Notes
     -----
@@ -118,6 +135,7 @@ class Reread(Measurement):
     _: KW_ONLY
     phrase: str = ""
     excluded: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    about: Mapping[str, str] = field(default_factory=dict)
     quantity: str = "share of readings that hold"
 
     if TYPE_CHECKING:  # of each kind an attribute, or put together when it is asked for
@@ -149,6 +167,19 @@ class Reread(Measurement):
                     )
         if any(len(self.excluded.get(name, ())) == len(each) for name, each in self.axes.items()):
             raise ValueError(f"{_of(self)}: excluded must leave a reading")
+        for name, line in self.about.items():
+            if name not in self.axes or not line or not isinstance(line, str):
+                raise ValueError(
+                    f"{_of(self)}: about must have a line by name of its axes, "
+                    f"{', '.join(self.axes)}, got {name!r}: {line!r}"
+                )
+        common = {
+            name: line
+            for name, values in self.axes.items()
+            for known, line in _ABOUT
+            if set(values) <= set(known)
+        }
+        object.__setattr__(self, "about", {**common, **self.about})
 
     @property
     def intervals(self) -> int:
@@ -157,7 +188,7 @@ class Reread(Measurement):
 
     def decided(self, cells: Sequence[Evidence]) -> Evidence:
         """Return what is found of the sentence, of its cells, decided in their order."""
-        found = Map.of(cells, self.axes, self.phrase, self.excluded)
+        found = Map.of(cells, self.axes, self.phrase, self.excluded, self.about)
         verdict, counts = found.verdict(), found.counts()
         counting = [cell for cell, counts in zip(cells, found.counted, strict=True) if counts]
         which = (HOLDS, FAILS) if verdict == DEPENDS else (verdict,)
@@ -258,7 +289,7 @@ class Multiverse(Reread):
         return cls({name: tuple(values) for name, values in named.items()}, cells, **options)
 
     @classmethod
-    def along(cls, axis: str, parts: Mapping[str, Reread]) -> Self:
+    def along(cls, axis: str, parts: Mapping[str, Reread], **options: Any) -> Self:
         """Measure a sentence along a further axis, each value of which has cells of its own.
 
         Parameters
@@ -267,6 +298,8 @@ class Multiverse(Reread):
             It comes first.
         parts : mapping of str to measurement in readings
             By the value of that axis; all with the same axes, phrase and name.
+        **options
+            Further attributes, in place of those of the first part; `about` beside those.
 
         Returns
         -------
@@ -297,7 +330,8 @@ class Multiverse(Reread):
             raise ValueError(f"parts along {axis!r} must have the same axes")
         cells = [cell for part in parts.values() for cell in part.cells]
         same = {name: getattr(first, name) for name in ("name", "phrase", "excluded")}
-        return cls({axis: tuple(parts), **first.axes}, cells, **same)
+        options = {**same, **options, "about": {**first.about, **options.get("about", {})}}
+        return cls({axis: tuple(parts), **first.axes}, cells, **options)
 
     def _joined(self, others):
         return {"cells": joined([self.cells, *(other.cells for other in others)])}

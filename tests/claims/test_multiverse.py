@@ -256,6 +256,19 @@ def test_words_are_needed():
         Comparison(ours, theirs, over=over, phrase=PHRASE, excluded={"T": words})
 
 
+def test_axes_have_a_line_on_what_they_mean():
+    ours, theirs = runs((2, 2, 20))
+    over = {"of a run": OF_RUN, "T": (10, 20)}
+    about = {"T": "after how many rounds", "tie": "how near is level"}
+    item = Comparison(ours, theirs, over=over, phrase=PHRASE, about=about)
+    further = Multiverse.along("data", {"own": item}, about={"data": "whose"})
+    found = judge([further]).parts[0].map.about
+    assert {name: found[name] for name in ("data", *about)} == {"data": "whose", **about}
+    assert set(found) == {"data", *item.axes}
+    with pytest.raises(ValueError, match="about must have a line by name of its axes, of a run, T"):
+        Comparison(ours, theirs, over=over, phrase=PHRASE, about={"rounds": "how many"})
+
+
 def test_arrays_are_checked():
     ours, theirs = runs((2, 20))
     with pytest.raises(ValueError, match=r"smaller must be of shape \(3,\)"):
