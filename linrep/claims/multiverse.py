@@ -24,12 +24,14 @@ from linrep.claims.evidence import (
     DEPENDS,
     FAILS,
     HOLDS,
+    READINGS,
     UNDECIDED,
     Evidence,
+    runs_of,
     strengths_of,
 )
 from linrep.claims.maps import Map
-from linrep.claims.measurements import Measurement, Together, _of, joined, shared
+from linrep.claims.measurements import Measurement, Together, _of, flat, joined, shared
 from linrep.claims.sampled import Paired, Trend
 
 #: Two numbers tie whose ratio is within 1 -+ this.
@@ -136,7 +138,7 @@ class Reread(Measurement):
     phrase: str = ""
     excluded: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     about: Mapping[str, str] = field(default_factory=dict)
-    quantity: str = "share of readings that hold"
+    quantity: str = READINGS
 
     if TYPE_CHECKING:  # of each kind an attribute, or put together when it is asked for
 
@@ -188,9 +190,18 @@ class Reread(Measurement):
 
     def decided(self, cells: Sequence[Evidence]) -> Evidence:
         """Return what is found of the sentence, of its cells, decided in their order."""
-        found = Map.of(cells, self.axes, self.phrase, self.excluded, self.about)
+        found = Map.of(
+            cells,
+            self.axes,
+            phrase=self.phrase,
+            excluded={name: dict(words) for name, words in self.excluded.items()},
+            about=dict(self.about),
+        )
         verdict, counts = found.verdict(), found.counts()
-        counting = [cell for cell, counts in zip(cells, found.counted, strict=True) if counts]
+        pairs = list(zip(cells, self.cells, strict=True))
+        pairs = [pair for pair, counts in zip(pairs, found.counted, strict=True) if counts]
+        found = replace(found, needed=_needed(pairs))
+        counting = [cell for cell, _ in pairs]
         which = (HOLDS, FAILS) if verdict == DEPENDS else (verdict,)
         having = [cell for cell in counting if cell.verdict in which]
         needed = [cell.needed for cell in counting if cell.needed]
@@ -201,13 +212,12 @@ class Reread(Measurement):
             verdict,
             found.sentence(),
             measured=counts[HOLDS] / len(counting),
-            predicted=1.0,
             quantity=self.quantity,
             n_trials=max(cell.n_trials for cell in cells),
             level=min(1.0, sum(cell.level for cell in cells) * self.intervals / len(cells)),
             counterexample=having[0].counterexample if verdict == FAILS else None,
             ground=next((cell.ground for cell in having if cell.ground), "") * (verdict == FAILS),
-            needed=max(needed, key=_count) if verdict == UNDECIDED and needed else "",
+            needed=max(needed, key=runs_of) if verdict == UNDECIDED and needed else "",
             name=self.name,
             kinds=tuple(dict.fromkeys(kind for cell in cells for kind in cell.kinds)),
             points=found.points(),
@@ -216,10 +226,30 @@ class Reread(Measurement):
         )
 
 
-def _count(needed):
-    """Return the number in what it would take, infinity where there is none."""
-    digits = "".join(filter(str.isdigit, needed))
-    return float(digits) if digits else math.inf
+def _needed(pairs):
+    """Say how many readings more runs would decide, "" where none would.
+
+    Parameters
+    ----------
+    pairs : sequence of (Evidence, Measurement)
+        Of readings.
+    """
+    factors = []
+    for found, cell in pairs:
+        if found.verdict == UNDECIDED:
+            parts = flat([cell])
+            made = found.n_trials / sum(
+                part.samples.shape[1] if isinstance(part, Trend) else 1 for part in parts
+            )
+            factors.append(runs_of(found.needed) / made if made else math.inf)
+    by_factor = [sum(factor <= times for factor in factors) for times in (10, 100)]
+    if not any(by_factor):
+        return ""
+    few, many = by_factor
+    return (
+        f"of the {len(factors)} undecided readings 10 times as many runs would decide {few}, 100 "
+        f"times as many {many}"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -581,6 +611,7 @@ class Growth(_OfRuns):
         parts = [
             Paired(
                 values[one], values[other], tie=0.0, statistic=statistic,
+                quantity="median ratio" if statistic == "median" else "ratio of the means",
                 name=f"{self.along} = {labels[one]} and {labels[other]}", setting=setting,
             )
             for one, other in steps
