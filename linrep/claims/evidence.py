@@ -45,6 +45,9 @@ PROVED = "proved"
 #: What exact numbers can be.
 FRACTIONS, INTERVALS = "fractions", "intervals"
 
+#: What is measured of a sentence in all of its readings.
+READINGS = "share of readings that hold"
+
 #: Probability of a false verdict that the whole ledger is allowed, and the number of claims with a
 #: statistical measurement that it is shared among: what it has room for, not what it holds, so that
 #: a claim's verdict depends neither on the claims that are run nor on those that are added.
@@ -109,6 +112,8 @@ def ratio_is(measured_is: str, predicted_is: str) -> str:
 
 def shown(item: Evidence | Fact, key: str) -> str:
     """Return a number of a result, of a part of one or of a fact, a bound with ≥ or ≤ before it."""
+    if isinstance(item, Evidence) and (found := item.share_of):
+        return found.hold() if key == "measured" else ""
     value = getattr(item, key)
     if isinstance(value, str):
         return value
@@ -345,6 +350,20 @@ class Evidence:
         )
 
     @property
+    def share_of(self) -> Map | None:
+        """The map whose share of readings that hold was measured, None where that was not."""
+        if self.quantity != READINGS:
+            return None
+        return next(
+            (
+                part.map
+                for part in (self, *self.parts)
+                if part.map is not None and part.measured == self.measured
+            ),
+            None,
+        )
+
+    @property
     def low(self) -> float:
         """The lower end of the interval, NaN where there is none."""
         return math.nan if self.interval is None else self.interval[0]
@@ -488,6 +507,7 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
 
     chief = min(parts, key=rank)
     verdict = order[rank(chief)[0]]
+    needed = [part.needed for part in parts if part.verdict == UNDECIDED]
     points = None
     tables = [
         part.points.assign(
@@ -510,6 +530,7 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
         sentence=f"{chief.name}: {chief.sentence}".removeprefix(": "),
         n_trials=sum(part.n_trials for part in parts),
         level=min(1.0, sum(part.level for part in parts)),
+        needed=max(needed, key=runs_of) if verdict == UNDECIDED and needed else "",
         name="",
         reading="",
         asked=(),
@@ -519,6 +540,12 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
         kinds=tuple(dict.fromkeys(kind for part in parts for kind in part.kinds)),
         points=points,
     )
+
+
+def runs_of(needed: str) -> float:
+    """Return the number in what it would take, infinity where there is none."""
+    digits = "".join(filter(str.isdigit, needed))
+    return float(digits) if digits else math.inf
 
 
 def strengths_of_parts(parts: Iterable[Evidence], verdict: str) -> dict[str, Any]:
