@@ -37,7 +37,7 @@ from linrep.claims.sampled import Paired, Trend
 #: Two numbers tie whose ratio is within 1 -+ this.
 TIES = {"no tie": 0.0, "0.5 %": 0.005, "2 %": 0.02}
 #: Of runs: a median of the ratios of pairs, or the ratio of the means, as curves of means show it.
-STATISTICS = {"median": "median", "mean": "mean"}
+STATISTICS = ("median", "mean")
 #: Whether a sentence is about all sizes together, or about each of them.
 SCOPES = ("all sizes together", "every size")
 #: How a quantity may be meant to grow along sizes.
@@ -307,10 +307,7 @@ class Multiverse(Reread):
         **options
             Further attributes.
         """
-        named = {
-            name: dict(values) if isinstance(values, Mapping) else {str(x): x for x in values}
-            for name, values in axes.items()
-        }
+        named = {name: _by_label(values) for name, values in axes.items()}
         keywords = [name.replace(" ", "_") for name in named]
         cells = [
             measure(**dict(zip(keywords, values, strict=True)))
@@ -367,6 +364,10 @@ class Multiverse(Reread):
         return {"cells": joined([self.cells, *(other.cells for other in others)])}
 
 
+def _by_label(values):
+    return dict(values) if isinstance(values, Mapping) else {str(x): x for x in values}
+
+
 @dataclass(frozen=True, eq=False)
 class _OfRuns(Reread):
     """Base of what is measured of arrays of runs.
@@ -416,9 +417,9 @@ class _OfRuns(Reread):
 
     @property
     def _how(self):
-        """The further axes, with their values by label."""
+        """The further axes, with their values: by label, or themselves."""
         several = bool(self.sizes) and len(self.over[self.sizes]) > 1
-        return {"scope": {name: name for name in SCOPES}} if several else {}
+        return {"scope": SCOPES} if several else {}
 
     @cached_property
     def axes(self) -> dict[str, Sequence[str]]:
@@ -434,7 +435,7 @@ class _OfRuns(Reread):
         found = []
         for places in product(*(range(len(self.over[name])) for name in own)):
             at = dict(zip(own, places, strict=True))
-            for values in product(*(each.items() for each in self._how.values())):
+            for values in product(*(_by_label(each).items() for each in self._how.values())):
                 parts = [self._part({**at, **one}, values) for one in every]
                 found.append(parts[0] if len(parts) == 1 else Together(parts))
         return found
@@ -488,9 +489,9 @@ class Comparison(_OfRuns):
     smaller, larger : array_like
         Positive; an axis for each of `over`, and a last one of runs. Entries of one place share
         their random numbers. Infinity stands for "never".
-    of : {"errors", "rounds", "numbers", "gains"}
-        What they are: of rounds the median alone is read, as a run that never gets there has no
-        finite number, and of gains, which are ratios; numbers are of several kinds, all finite.
+    of : str
+        What they are. Of "rounds" the median alone is read, as a run that never gets there has no
+        finite number, and of "gains", which are ratios.
     within : bool, default False
         Runs of one place share random numbers across sizes, too: then all sizes together are the
         geometric mean over them, a number a run, and else all runs of all sizes.
@@ -519,10 +520,6 @@ class Comparison(_OfRuns):
 
     arrays: ClassVar[tuple[str, ...]] = ("smaller", "larger")
 
-    def __post_init__(self):
-        check.choice("of", self.of, ("errors", "rounds", "numbers", "gains"))
-        super().__post_init__()
-
     @property
     def _how(self):
         own = {} if self.of in ("rounds", "gains") else {"statistic": STATISTICS}
@@ -543,8 +540,7 @@ class Comparison(_OfRuns):
         return [(each / usual).ravel() for each in runs]
 
     def _measured(self, runs, how, setting):
-        of = "" if self.of == "numbers" else f" of {self.of}"
-        return Paired(*runs, quantity=f"ratio{of}", setting=setting, **how)
+        return Paired(*runs, quantity=f"ratio of {self.of}", setting=setting, **how)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from linrep.claims.tables import MARGINS, average, printed
 
 #: Data set, clients N and classes per client m of each column.
 COLUMNS = (
-    ("CIFAR-10", 50, 2), ("CIFAR-10", 50, 5), ("CIFAR-10", 100, 2), ("CIFAR-10", 100, 5),
-    ("CIFAR-100", 100, 5), ("CIFAR-100", 100, 10), ("CIFAR-100", 100, 20), ("CIFAR-100", 100, 40),
+    ("cifar10", 50, 2), ("cifar10", 50, 5), ("cifar10", 100, 2), ("cifar10", 100, 5),
+    ("cifar100", 100, 5), ("cifar100", 100, 10), ("cifar100", 100, 20), ("cifar100", 100, 40),
 )  # fmt: skip
 #: Average test accuracies in percent.
 TABLE = printed(
