@@ -43,6 +43,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "theorem's step, from A.1's start": {},
     "each method's best step, from A.1's start": {"best": True},
 }
+ABOUT = {
+    "step and start": "the paper's theorem, or the authors' notebook; A.1's start is of projected "
+    "gradient descent",
+    "faster": "by the distance at a time, or by the rounds to a distance; the way goes from the "
+    "nearest start to the farthest end",
+}
 _FIGURE3: dict[str, Any] = {"place": "Figure 3; Section 5.1"}
 _SIZES = "d = 10, k = 2, m = 5, r = 0.1"
 
@@ -64,6 +70,7 @@ def clients(budget, rng, *, factor=1.0):
         along="n",
         falls=True,
         name="faster",
+        about=ABOUT,
         phrase="by increasing the number of nodes n, clients converge to the true representation "
         "faster",
     )
@@ -154,6 +161,11 @@ def scaling(budget, rng, *, factor=1.0):
             },
             each="n, method",
             of="gains",
+            about=ABOUT
+            | {
+                "does not scale": "more clients slow it down, or it gains less by them "
+                "than FedRep, or less than half of the logarithm of that"
+            },
             name="does not scale properly",
             phrase="do not scale properly with n",
         )
@@ -168,9 +180,10 @@ def _by_sizes(smaller, larger, over, **options):
         n = over["n"][first:]
         pair = smaller[:, first:], larger[:, first:]
         parts[f"from {n[0]}"] = Comparison(
-            *pair, over=over | {"n": n}, sizes="n", of="numbers", **options
+            *pair, over=over | {"n": n}, sizes="n", of="numbers", about=ABOUT, **options
         )
-    return Multiverse.along("n", parts)
+    about = {"n": "with n = 10, of which one client takes part in a round, or without"}
+    return Multiverse.along("n", parts, about=about)
 
 
 def race(budget, rng, methods, *, goal_of="method", goals=()):

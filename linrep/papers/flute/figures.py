@@ -41,6 +41,19 @@ CORNER = (15, 20)
 #: Of FedRep; quick has the first two.
 STEPS = {"its own": "own", "FLUTE's": "same", "its best after 100 epochs": "best"}
 FACTORS = ("own", 2, 4)
+ABOUT = {
+    "epochs": "how long runs are; the paper states 100, for CIFAR",
+    "noise": "of N(0, 0.3): 0.3 as variance, or as standard deviation",
+    "heads": "FedRep's: exact, as in its own analysis, or so many gradient steps an epoch",
+    "FedRep's step": "1/(4L), FLUTE's 0.03, or the best of 1, 2, 4 times 1/(4L)",
+    "compared": 'what "outperforms in fewer iterations" is asked of',
+    "gap": "of the epochs of FLUTE and of the other method",
+    "epochs to": "how far: a share of each method's own way, or the worse of both last errors",
+    "other method": "FedRep, which starts from moments, or FedRep(RI), at random",
+    "gain as": "FLUTE's number against FedRep's",
+    "gain in": "epochs to a share of what a run explains, or the error that it gets to",
+    "error": "how far models are from the clients' own, or from the best ones of rank k",
+}
 #: Shares of the error that a run explains.
 GOALS = {"50 %": 0.5, "90 %": 0.9, "99 %": 0.99}
 
@@ -176,6 +189,10 @@ def panels(sizes: Sequence[tuple[int, ...]]) -> list[str]:
     return [" x ".join(map(str, size)) for size in sizes]
 
 
+def _about(over):
+    return {name: ABOUT[name] for name in over if name in ABOUT}
+
+
 def _against(budget, rng, count, models, sizes, heads=None, starts=("moments",), **options):
     """Return axes of FedRep's heads and steps, FLUTE's errors, and FedRep's along these axes.
 
@@ -217,10 +234,9 @@ def early(budget, rng, *, share=1.0):
     ]  # fmt: skip
     (over, *_), *both = zip(*runs, strict=True)
     ours, theirs = (read(each, EARLY) for each in np.broadcast_arrays(*map(np.array, both)))
+    over = {"of a run": OF_RUN, "epochs": EARLY, "noise": noises, **over, PANELS: panels(sizes)}
     yield Comparison(
-        theirs, share * ours,
-        over={"of a run": OF_RUN, "epochs": EARLY, "noise": noises, **over, PANELS: panels(sizes)},
-        sizes=PANELS,
+        theirs, share * ours, over=over, sizes=PANELS, about=_about(over),
         phrase="FedRep converges to a relatively small error within the few initial epochs",
     )  # fmt: skip
 
@@ -231,10 +247,9 @@ def eventually(budget, rng, *, models, share=np.inf):
     count = budget(40, 70, 100)
     over, *runs = _against(budget, rng, count, models, sizes, epochs=LENGTHS[-1])
     ours, theirs = (read(each, LENGTHS) for each in np.broadcast_arrays(*runs))
+    over = {"of a run": OF_RUN, "epochs": LENGTHS, **over, PANELS: panels(sizes)}
     yield Comparison(
-        ours, np.minimum(theirs, share * ours),
-        over={"of a run": OF_RUN, "epochs": LENGTHS, **over, PANELS: panels(sizes)},
-        sizes=PANELS,
+        ours, np.minimum(theirs, share * ours), over=over, sizes=PANELS, about=_about(over),
         phrase="as the learning progresses over more epochs, FLUTE eventually outperforms FedRep",
         excluded={
             "epochs": dict.fromkeys(map(str, EARLY), "as the learning progresses over more epochs")
@@ -331,12 +346,12 @@ def random_start(budget, rng, *, start="random", factor=1.0):
     alone = np.broadcast_to(alone, (len(alone), len(SHORTER), *random.shape[:-1]))
     goals = [f"epochs to {goal} of what a run explains" for goal in GOALS]
     passing, mean = "epochs until FLUTE passes FedRep(RI), and FedRep", "mean error up to the end"
+    compared = [passing, *goals, mean]
+    over = {"compared": compared, "epochs": SHORTER, **over, PANELS: panels(sizes)}
     yield Comparison(
         np.concatenate([passed[:1], factor * alone]),
         np.concatenate([passed[1:], speeds(random), means[1:]]),
-        over={"compared": [passing, *goals, mean], "epochs": SHORTER, **over,
-              PANELS: panels(sizes)},
-        sizes=PANELS, of="rounds",
+        over=over, sizes=PANELS, of="rounds", about=_about(over),
         phrase="when FedRep is randomly initialized, FLUTE outperforms FedRep(RI) in much fewer "
         "iterations",
     )  # fmt: skip
@@ -375,14 +390,14 @@ def gap(budget, rng, *, models, phrase, widens=False):
     equal = theirs == ours  # infinite ones as well
     with np.errstate(invalid="ignore"):
         gaps = [np.abs(np.log(_ratio(theirs, ours))), np.where(equal, 0.0, np.abs(theirs - ours))]
+    over = {
+        "gap": ("ratio", "difference"),
+        "epochs to": (*(f"{goal} of what a run explains" for goal in GOALS), "one error"),
+        "epochs": SHORTER, "other method": methods, **over,
+    }  # fmt: skip
     yield Growth(
         np.where(widens, np.array(ranks)[:, None], np.add(1.0, gaps)),  # positive, of one order
-        over={
-            "gap": ("ratio", "difference"),
-            "epochs to": (*(f"{goal} of what a run explains" for goal in GOALS), "one error"),
-            "epochs": SHORTER, "other method": methods, **over,
-        },
-        along="k", sizes="M x N", falls=True, phrase=phrase,
+        over=over, along="k", sizes="M x N", falls=True, phrase=phrase, about=_about(over),
     )  # fmt: skip
 
 
@@ -434,16 +449,17 @@ def small_k(budget, rng, *, models, rises=False):
         "the performance gain of FLUTE is more pronounced in highly under-parameterized "
         "scenarios, i.e., where k is relatively small"
     )
-    over = {"epochs": SHORTER, **over}
     named = [*(f"epochs to {goal}" for goal in GOALS), *(f"{which} error" for which in OF_RUN)]
+    over = {"gain in": named, "epochs": SHORTER, **over}
+    about = _about(over)
     yield Growth(
         np.where(rises, np.array(over["k"])[:, None], gains),
-        over={"gain as": ("ratio", "difference"), "gain in": named, **over},
+        over={"gain as": ("ratio", "difference"), **over}, about=about | _about(["gain as"]),
         along="k", sizes="M x N", falls=True, name="falls along k", phrase=phrase,
     )  # fmt: skip
     yield Comparison(
         ours[..., 0, :], np.where(rises, 0.5 * ours, theirs)[..., 0, :],
-        over={"gain in": named, **{name: over[name] for name in over if name != "k"}},
+        over={name: over[name] for name in over if name != "k"}, about=about,
         sizes="M x N", of="gains", name="at k = 2", phrase=phrase,
     )  # fmt: skip
 
@@ -529,11 +545,11 @@ def clients(budget, rng, *, share=1.0):
         ]
         for n in FIGURE.n
     )  # fmt: skip
+    over = {"of a run": OF_RUN, "epochs": SHORTER, "noise": noises,
+            "error": tuple(measures), "N x k": panels(sizes)}  # fmt: skip
     yield Comparison(
         read(np.array(many), SHORTER), share * read(np.array(few), SHORTER),
-        over={"of a run": OF_RUN, "epochs": SHORTER, "noise": noises,
-              "error": tuple(measures), "N x k": panels(sizes)},
-        sizes="N x k",
+        over=over, sizes="N x k", about=_about(over),
         phrase="keeping d, k, and N unchanged while increasing the number of clients M, we see a "
         "reduction in the average error of models generated by FLUTE",
     )  # fmt: skip

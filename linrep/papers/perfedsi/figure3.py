@@ -40,6 +40,14 @@ AXES: dict[str, Any] = {
     "rounds": {str(T): T * RECORDS // LENGTHS[-1] for T in LENGTHS},
     "start": tuple(STARTS),
 }
+ABOUT = {
+    "loss": "below which share of the loss of the start a run is said to converge",
+    "how often": "of how many instances it has to be true",
+    "rounds": "how long runs are: 20,000 in linrep's figure, the paper names no number",
+    "start": "entries of deviation 0.3, or the truth's factors with errors of deviation 0.03",
+    OPEN: "of federated averaging, none of which the paper states",
+    "without": "without Z: a row of V for each client, or one vector of ratings for all",
+}
 WITHOUT = ("one-hot", "one model")
 FLOOR = 1e-24  # from which on rounding is seen
 
@@ -134,6 +142,7 @@ def figure3(budget, rng, *, per_client=FIGURE.per_client):
         phrase="leads to linear convergence to the ground-truth solution, while solving the "
         "original problem (vanilla FedAvg) does not lead to convergence to the ground-truth",
         excluded={"convergence": {"of any rate": "linear convergence"}},
+        about=ABOUT | {"convergence": "with Z: with a straight curve of log loss, or in the end"},
     )
 
 
@@ -158,6 +167,7 @@ def whatsoever(budget, rng, *, models=WITHOUT, per_client=FIGURE.per_client):
         {**axes, "loss": {"0.25": 0.25, **axes["loss"]}, "without": models},
         phrase="fails to converge to the ground-truth solution whatsoever",
         excluded={"how often": dict.fromkeys(("more than half", "90 %"), "whatsoever")},
+        about=ABOUT,
     )
 
 
