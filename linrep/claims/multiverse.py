@@ -248,7 +248,7 @@ def _needed(pairs):
     few, many = by_factor
     return (
         f"of the {len(factors)} undecided readings 10 times as many runs would decide {few}, 100 "
-        f"times as many {many}"
+        f"times as many {many}, if their numbers stay"
     )
 
 
