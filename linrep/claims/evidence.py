@@ -428,7 +428,7 @@ class Evidence:
         numbers = {
             name: shown(self, name)
             for name in ("measured", "predicted", "tightness")
-            if not math.isnan(getattr(self, name))
+            if not math.isnan(getattr(self, name)) and shown(self, name)
         }
         if self.interval is not None:
             numbers["interval"] = " to ".join(map(show.number, self.interval))
@@ -507,7 +507,7 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
 
     chief = min(parts, key=rank)
     verdict = order[rank(chief)[0]]
-    needed = [part.needed for part in parts if part.verdict == UNDECIDED]
+    needed = [part.needed for part in parts if part.verdict == UNDECIDED and part.needed]
     points = None
     tables = [
         part.points.assign(

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, Self
 
@@ -126,7 +127,7 @@ class Map:
             if value not in (None, "", {}, ())
         }
 
-    @property
+    @cached_property
     def counted(self) -> list[bool]:
         """Of each cell whether it counts: no value of it is excluded."""
         return [
@@ -318,17 +319,20 @@ def joint(maps: Sequence[Map]) -> str:
     """
     axes = Counter(axis for each in maps for axis in each.axes.items())
     shared = [axis for axis, count in axes.items() if count > 1]
+    by_values: list[tuple[list[int], dict[tuple[str, ...], set[str]]]] = []
+    for each in maps:
+        own = [place for place, axis in enumerate(shared) if axis in each.axes.items()]
+        at: dict[tuple[str, ...], set[str]] = {}
+        for reading, letter, kept in zip(each.readings(), each.verdicts, each.counted, strict=True):
+            if kept:
+                values = tuple(reading[shared[place][0]] for place in own)
+                at.setdefault(values, set()).add(_VERDICTS[letter])
+        by_values.append((own, at))
     found = set()
     for combination in product(*(values for _, values in shared)):
-        verdicts = []
-        for each in maps:
-            own = {
-                axis[0]: value
-                for axis, value in zip(shared, combination, strict=True)
-                if axis in each.axes.items()
-            }
-            counts = each.counts({name: [value] for name, value in own.items()})
-            verdicts.append({verdict for verdict, count in counts.items() if count})
+        verdicts = [
+            at.get(tuple(combination[place] for place in own), set()) for own, at in by_values
+        ]
         if not all(verdicts):  # excluded
             continue
         if all(HOLDS in each for each in verdicts):

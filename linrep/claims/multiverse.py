@@ -227,12 +227,9 @@ class Reread(Measurement):
 
 
 def _needed(pairs):
-    """Say how many readings more runs would decide, "" where none would.
+    """Say how many readings more runs would decide, "" where no number of them would.
 
-    Parameters
-    ----------
-    pairs : sequence of (Evidence, Measurement)
-        Of readings.
+    Of each reading there is what was found and the measurement.
     """
     factors = []
     for found, cell in pairs:
@@ -242,13 +239,12 @@ def _needed(pairs):
                 part.samples.shape[1] if isinstance(part, Trend) else 1 for part in parts
             )
             factors.append(runs_of(found.needed) / made if made else math.inf)
-    by_factor = [sum(factor <= times for factor in factors) for times in (10, 100)]
-    if not any(by_factor):
+    if not any(map(math.isfinite, factors)):
         return ""
-    few, many = by_factor
+    few, many = (sum(factor <= times for factor in factors) for times in (10, 100))
     return (
         f"of the {len(factors)} undecided readings 10 times as many runs would decide {few}, 100 "
-        f"times as many {many}"
+        f"times as many {many}, if their numbers stay"
     )
 
 

@@ -452,7 +452,7 @@ def test_what_is_undecided_says_what_it_takes():
     (found,) = found.parts
     assert found.map.needed == (
         f"of the {len(factors)} undecided readings 10 times as many runs would decide {few}, 100 "
-        f"times as many {many}"
+        f"times as many {many}, if their numbers stay"
     )
     assert found.map.needed in found.map.lines()[0]
     assert judge([two_by_two("hu")]).parts[0].map.needed == ""
