@@ -538,7 +538,7 @@ def clients(budget, rng, *, share=1.0):
     few, many = (
         [
             race(
-                np.random.default_rng(seed), budget(60, 600), "decaying",
+                np.random.default_rng(seed), budget(60, 400, 600), "decaying",
                 [(n, *size) for size in sizes], noise=NOISES[noise], of=list(measures.values()),
             )
             for noise, seed in zip(noises, seeds, strict=True)
