@@ -21,6 +21,12 @@ from linrep.papers.fedrep.settings import (
 FIGURE = Figure1()
 AT = lengths(PUBLISHED_ROUNDS, FIGURE.rounds)
 METHODS = ("FedRep", "local", "global model")
+ABOUT = {
+    "error": "what it has to explain less of, or be above, to be poor",
+    "small": "below both other methods, or how much it explains of the models",
+    "data": "heads and noise as in Appendix A.1, or as in the authors' notebook",
+    "rounds": "of training; the paper names no number",
+}
 
 
 @statement(
@@ -56,6 +62,7 @@ def figure1(budget, rng, *, best="FedRep"):
             np.stack([*limits, others[:, at]]),
             np.stack([values[:, at]] * 4),
             over={**over, "data": data, "m": chosen},
+            about={name: ABOUT[name] for name in ("error", "data")},
             **options,
         )
 
@@ -120,6 +127,7 @@ def _small(errors, own, samples, first, data, rounds):
             "rounds": rounds,
         },
         each="m, against",
+        about={name: ABOUT[name] for name in ("small", "data", "rounds")},
         name=METHODS[own],
         phrase="FedRep … achieve small error in all cases",
     )

@@ -84,6 +84,10 @@ def best(budget, rng, *, methods=METHODS, margins=tuple(MARGINS)):
             "margin": {name: MARGINS[name] for name in margins},
             "columns": {"each": [[place] for place in places], "their average": [list(places)]},
         },
+        about={
+            "method": "the better of both, each of them, or one",
+            "baselines": "FedRep* has what FLUTE* has and FLUTE has not",
+        },
         phrase="FLUTE and FLUTE* consistently outperform other baseline algorithms",
         excluded={"columns": {"their average": "in all experiments"}},
     )
@@ -175,6 +179,11 @@ def gain(budget, rng, *, methods=METHODS):
             "gain as": GAINS,
             "grows": GROWTHS,
             "along": LINES,
+        },
+        about={
+            "method": "the better of both, each of them, or one",
+            "over": "the accuracy that gains are over",
+            "along": "columns in which N, m or both are larger",
         },
         phrase="the gain of FLUTE and FLUTE* becomes more prominent with larger N and m",
         excluded={"along": dict.fromkeys(("N alone", "m alone"), "larger N and m")},
