@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from numbers import Real
@@ -110,10 +110,17 @@ def ratio_is(measured_is: str, predicted_is: str) -> str:
     return kinds.pop() if len(kinds) == 1 else ""
 
 
+def readings_that_hold(maps: Sequence[Map]) -> str:
+    """Return how many readings hold: "119 of 576 readings hold", "8 of 30 readings of 2 parts"."""
+    counts = [each.counts() for each in maps]
+    held, total = sum(each[HOLDS] for each in counts), sum(sum(each.values()) for each in counts)
+    return f"{held} of {total} readings " + (f"of {len(maps)} parts " if maps[1:] else "") + "hold"
+
+
 def shown(item: Evidence | Fact, key: str) -> str:
     """Return a number of a result, of a part of one or of a fact, a bound with ≥ or ≤ before it."""
     if isinstance(item, Evidence) and (found := item.share_of):
-        return found.hold() if key == "measured" else ""
+        return readings_that_hold(found) if key == "measured" else ""
     value = getattr(item, key)
     if isinstance(value, str):
         return value
@@ -350,18 +357,11 @@ class Evidence:
         )
 
     @property
-    def share_of(self) -> Map | None:
-        """The map whose share of readings that hold was measured, None where that was not."""
+    def share_of(self) -> list[Map]:
+        """The maps whose share of readings that hold was measured, none where that was not."""
         if self.quantity != READINGS:
-            return None
-        return next(
-            (
-                part.map
-                for part in (self, *self.parts)
-                if part.map is not None and part.measured == self.measured
-            ),
-            None,
-        )
+            return []
+        return [part.map for part in (self, *self.parts) if part.map is not None]
 
     @property
     def low(self) -> float:
@@ -507,7 +507,7 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
 
     chief = min(parts, key=rank)
     verdict = order[rank(chief)[0]]
-    needed = [part.needed for part in parts if part.verdict == UNDECIDED and part.needed]
+    needed = [part.needed for part in parts if part.verdict == UNDECIDED]
     points = None
     tables = [
         part.points.assign(
@@ -530,7 +530,7 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
         sentence=f"{chief.name}: {chief.sentence}".removeprefix(": "),
         n_trials=sum(part.n_trials for part in parts),
         level=min(1.0, sum(part.level for part in parts)),
-        needed=max(needed, key=runs_of) if verdict == UNDECIDED and needed else "",
+        needed=max(needed, key=runs_of) if verdict == UNDECIDED and all(needed) else "",
         name="",
         reading="",
         asked=(),

@@ -224,18 +224,16 @@ class Map:
         verdict = self.verdict(excluded=True)
         return f"{said}; with the {more} that the paper's words exclude: {verdict}"
 
-    def hold(self) -> str:
-        """Return how many readings hold: "119 of 576 readings hold"."""
-        counts = self.counts()
-        return f"{counts[HOLDS]} of {sum(counts.values())} readings hold"
-
     def lines(self) -> list[str]:
         """Return what decides, and how many readings have which verdict by value, a line an axis.
 
         The first line says what decides, and what would decide those that are undecided.
         """
         deciding = self.decides()
-        shares = ", ".join(f"{share:.0%} ({name})" for name, share in deciding.items())
+        shares = ", ".join(
+            f"{f'{share:.0%}' if share >= 0.005 else 'less than 1%'} ({name})"
+            for name, share in deciding.items()
+        )
         pairs = "of two readings that differ in one thing alone one holds and the other fails"
         said = f"what decides: {pairs} in {shares} of the pairs" if deciding else ""
         found = ["; ".join(filter(None, [said, self.needed, "holds/fails/undecided by value:"]))]

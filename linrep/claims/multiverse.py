@@ -46,7 +46,7 @@ GROWTHS = ON_AVERAGE, FROM_END_TO_END, AT_EVERY_STEP = (
 )  # fmt: skip
 #: What of a run counts up to a length.
 OF_RUN = ("last", "best")
-#: What axes are about whose values are some of these, wherever a statement does not say it.
+#: What axes of runs are about whose values are some of these, where a statement does not say it.
 _ABOUT = (
     (
         STATISTICS,
@@ -175,13 +175,6 @@ class Reread(Measurement):
                     f"{_of(self)}: about must have a line by name of its axes, "
                     f"{', '.join(self.axes)}, got {name!r}: {line!r}"
                 )
-        common = {
-            name: line
-            for name, values in self.axes.items()
-            for known, line in _ABOUT
-            if set(values) <= set(known)
-        }
-        object.__setattr__(self, "about", {**common, **self.about})
 
     @property
     def intervals(self) -> int:
@@ -204,7 +197,7 @@ class Reread(Measurement):
         counting = [cell for cell, _ in pairs]
         which = (HOLDS, FAILS) if verdict == DEPENDS else (verdict,)
         having = [cell for cell in counting if cell.verdict in which]
-        needed = [cell.needed for cell in counting if cell.needed]
+        needed = [cell.needed for cell in counting if cell.verdict == UNDECIDED]
         strengths: dict[str, Any] = strengths_of(
             [replace(cell, verdict=verdict) for cell in having], verdict, every=verdict != FAILS
         )
@@ -217,7 +210,7 @@ class Reread(Measurement):
             level=min(1.0, sum(cell.level for cell in cells) * self.intervals / len(cells)),
             counterexample=having[0].counterexample if verdict == FAILS else None,
             ground=next((cell.ground for cell in having if cell.ground), "") * (verdict == FAILS),
-            needed=max(needed, key=runs_of) if verdict == UNDECIDED and needed else "",
+            needed=max(needed, key=runs_of) if verdict == UNDECIDED and all(needed) else "",
             name=self.name,
             kinds=tuple(dict.fromkeys(kind for cell in cells for kind in cell.kinds)),
             points=found.points(),
@@ -258,6 +251,8 @@ class Multiverse(Reread):
         What is open, and its values.
     cells : sequence of Measurement
         One for each combination of values, the last axis the fastest.
+    decided_by : int, optional
+        Of how many confidence intervals they are decided, where several have one.
 
     Examples
     --------
@@ -274,6 +269,13 @@ class Multiverse(Reread):
 
     axes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     cells: Sequence[Measurement] = ()
+    _: KW_ONLY
+    decided_by: int | None = None
+
+    @property
+    def intervals(self) -> int:
+        """How many confidence intervals decide the cells: as many, if it is not said otherwise."""
+        return len(self.cells) if self.decided_by is None else self.decided_by
 
     def __post_init__(self):
         axes = {name: tuple(map(str, values)) for name, values in self.axes.items()}
@@ -353,6 +355,7 @@ class Multiverse(Reread):
             raise ValueError(f"parts along {axis!r} must have the same axes")
         cells = [cell for part in parts.values() for cell in part.cells]
         same = {name: getattr(first, name) for name in ("name", "phrase", "excluded")}
+        same["decided_by"] = sum(part.intervals for part in parts.values())
         options = {**same, **options, "about": {**first.about, **options.get("about", {})}}
         return cls({axis: tuple(parts), **first.axes}, cells, **options)
 
@@ -404,6 +407,13 @@ class _OfRuns(Reread):
         for name in self._inner:
             if name not in over:
                 raise ValueError(f"{_of(self)}: over must have the axis {name!r}")
+        common = {
+            name: line
+            for name, values in self.axes.items()
+            for known, line in _ABOUT
+            if set(values) <= set(known)
+        }
+        object.__setattr__(self, "about", {**common, **self.about})
         super().__post_init__()
 
     @property
@@ -485,7 +495,7 @@ class Comparison(_OfRuns):
     smaller, larger : array_like
         Positive; an axis for each of `over`, and a last one of runs. Entries of one place share
         their random numbers. Infinity stands for "never".
-    of : str
+    of : {"errors", "rounds", "numbers", "gains"}
         What they are. Of "rounds" the median alone is read, as a run that never gets there has no
         finite number, and of "gains", which are ratios.
     within : bool, default False
@@ -515,6 +525,10 @@ class Comparison(_OfRuns):
     within: bool = False
 
     arrays: ClassVar[tuple[str, ...]] = ("smaller", "larger")
+
+    def __post_init__(self):
+        check.choice("of", self.of, ("errors", "rounds", "numbers", "gains"))
+        super().__post_init__()
 
     @property
     def _how(self):

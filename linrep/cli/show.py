@@ -242,20 +242,24 @@ def _where(item, recorded, stored, values):
 
     result = current(item, recorded, **stored).result
     maps = {} if result is None else result.maps
-    refused = [] if maps else ["no map of readings"]
-    for name, each in maps.items():
+    if not maps:
+        raise BadInput(f"{item.id} has no map of readings")
+    axes = dict.fromkeys(axis for each in maps.values() for axis in each.axes)
+    if wrong := [axis for axis in values if axis not in axes]:
+        raise BadInput(f"{item.id} has no axis {wrong[0]!r}, only {', '.join(axes)}")
+    having = {name: each for name, each in maps.items() if set(values) <= set(each.axes)}
+    if not having:
+        raise BadInput(f"{item.id} has no part with all of these axes: {', '.join(values)}")
+    for name, each in having.items():
         try:
             kept, counts = each.having(values), each.counts(values)
         except ValueError as error:
-            refused.append(str(error))
-            continue
+            raise BadInput(f"{item.id} has {error}") from None
         said = "".join(text for _, text in tally(counts, "reading"))
         excluded = sum(kept) - sum(counts.values())
         said += f"; the paper's words exclude {excluded} more" if excluded else ""
         echo(Painted(item.id, "title"), f" {name}".rstrip(), f": {said}")
         _readings(each, kept)
-    if len(refused) == max(1, len(maps)):  # of parts with the axis the one that lacks the value
-        raise BadInput(f"{item.id} has {min(refused, key=lambda text: 'no axis' in text)}")
 
 
 def _parts(parts, verbose):

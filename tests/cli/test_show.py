@@ -43,7 +43,7 @@ def test_readings_are_those_asked_for():
     lines = call("show", name, *asked).splitlines()
     holds = found.counts({axis: values[1:]})["holds"]
     assert lines[0].startswith(f"{name} {part}: ")
-    assert f"{holds} " in lines[0]
+    assert f": {holds} hold" in lines[0]
     assert len(lines) == 3 + len(found.verdicts) * (len(values) - 1) // len(values)
     for text, said in {
         "here": "--where takes AXIS=VALUE, got 'here'",

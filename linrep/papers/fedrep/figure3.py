@@ -32,9 +32,7 @@ from linrep.papers.fedrep.trajectories import TUNING, best_steps, padded, speeds
 
 FIGURE = Figure3()
 AT = lengths(PUBLISHED_ROUNDS, FIGURE.rounds)
-#: Distances to which rounds are counted, too, where methods are not compared but what they gain:
-#: with the paper's noise none gets to the smaller one.
-GOALS = (0.1, 0.01)
+WAYS = ways("distance", AT)
 #: The paper's rounds have QR factorizations, its notebook's none.
 SETTINGS: dict[str, dict[str, Any]] = {
     "theorem's step, from distance 1/2": {"start": 0.5},
@@ -131,9 +129,12 @@ def head_steps(budget, rng, *, factor=1.0):
 def scaling(budget, rng, *, factor=1.0):
     """Ask of both methods whether more clients slow them down, and whether they gain less.
 
-    Half of what FedRep gains is half of the logarithm. The control claims a factor.
+    Half of what FedRep gains is half of the logarithm. Fixed distances are no goals: from A.1's
+    start most runs with n = 1000 are within 0.1 at once, while most with n = 10 never are, and no
+    run gets to 0.01 with the paper's noise. Gains from each n to the next multiply: together they
+    are that from the smallest to the largest. The control claims a factor.
     """
-    over, found = race(budget, rng, tuple(METHODS), goal_of="n", goals=GOALS)
+    over, found = race(budget, rng, tuple(METHODS), goal_of="n")
     n, methods = over.pop("n"), over.pop("method")[1:]
     steps = {"each to the next": list(pairwise(range(len(n))))}
     if len(n) > 2:
@@ -144,7 +145,7 @@ def scaling(budget, rng, *, factor=1.0):
         gains = many / few
         others = gains[..., 1:, :]
         own = np.broadcast_to(gains[..., :1, :], others.shape)
-        smaller = np.stack([few[..., 1:, :], own, own**0.5])
+        smaller = np.stack([few[..., 1:, :], own, np.maximum(own, own**0.5)])
         larger = np.stack([many[..., 1:, :], others, others])
         cases = [f"{n[a]} to {n[b]}, {name}" for (a, b), name in product(pairs, methods)]
         both = (np.swapaxes(each, 2, 3) for each in (factor * smaller, larger))
@@ -170,7 +171,9 @@ def scaling(budget, rng, *, factor=1.0):
             phrase="do not scale properly with n",
         )
 
-    yield Multiverse.along("n", {name: scales(pairs) for name, pairs in steps.items()})
+    about = {"n": "more clients: from each n to the next, or from the smallest to the largest"}
+    parts = {name: scales(pairs) for name, pairs in steps.items()}
+    yield Multiverse.along("n", parts, about=about)
 
 
 def _by_sizes(smaller, larger, over, **options):
@@ -186,7 +189,7 @@ def _by_sizes(smaller, larger, over, **options):
     return Multiverse.along("n", parts, about=about)
 
 
-def race(budget, rng, methods, *, goal_of="method", goals=()):
+def race(budget, rng, methods, *, goal_of="method"):
     """Return the axes of what methods take, and it: settings, n, ways, methods, runs.
 
     Shares of the way are of one way for all methods at an n, or else for all n of a method.
@@ -200,11 +203,10 @@ def race(budget, rng, methods, *, goal_of="method", goals=()):
         [[_runs(n, seeds, methods, **SETTINGS[each]) for n in sizes] for each in settings]
     )  # settings, n, methods, runs, rounds
     if goal_of == "method":
-        found = speeds(found.swapaxes(2, 3), AT, goals).transpose(0, 1, 3, 4, 2)
+        found = speeds(found.swapaxes(2, 3), AT).transpose(0, 1, 3, 4, 2)
     else:
-        found = speeds(found.transpose(0, 2, 3, 1, 4), AT, goals).transpose(0, 4, 3, 1, 2)
-    faster = ways("distance", AT, goals)
-    return {"step and start": settings, "n": sizes, "faster": faster, "method": methods}, found
+        found = speeds(found.transpose(0, 2, 3, 1, 4), AT).transpose(0, 4, 3, 1, 2)
+    return {"step and start": settings, "n": sizes, "faster": WAYS, "method": methods}, found
 
 
 def _runs(n, seeds, methods, *, best=False, **setting):

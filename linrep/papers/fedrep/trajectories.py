@@ -1,10 +1,9 @@
 """How fast methods are, in every way in which Figures 3 and 7 are read.
 
 A trajectory is read at lengths, by what it contracts over the shortest of them, and by the rounds
-that it takes to shares of the way, or to fixed values. The way goes, in logarithms, from where what
-is compared starts to where the least accurate of it ends, so that all get there, but for chance.
-Where methods are given their best steps, these are chosen once, on further problems, by a rule for
-all ways.
+that it takes to shares of the way. The way goes, in logarithms, from where what is compared starts
+to where the least accurate of it ends, so that all get there, but for chance. Where methods are
+given their best steps, these are chosen once, on further problems, by a rule for all ways.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ MULTIPLES = (1.0, 2.0, 4.0, 8.0)
 TUNING = 10
 
 
-def ways(what: str, at: Sequence[int], goals: Sequence[float] = ()) -> list[str]:
+def ways(what: str, at: Sequence[int]) -> list[str]:
     """Return in how many ways a trajectory is read, in the order of `speeds`.
 
     Parameters
@@ -32,17 +31,14 @@ def ways(what: str, at: Sequence[int], goals: Sequence[float] = ()) -> list[str]
         What falls.
     at : sequence of int
         Lengths.
-    goals : sequence of float
-        Fixed values.
     """
+    rounds = [f"rounds to {share:.0%} of the way" for share in SHARES]
     after = [f"{what} after {length} rounds" for length in at]
-    shares = [f"{share:.0%} of the way" for share in SHARES]
-    rounds = [f"rounds to {goal}" for goal in (*shares, *(f"{what} {goal:g}" for goal in goals))]
     return [*after, f"contraction over {at[0]} rounds", *rounds]
 
 
-def speeds(values: np.ndarray, at: Sequence[int], goals: Sequence[float] = ()) -> np.ndarray:
-    """Return the smaller, the faster: values at lengths, contraction, rounds to shares or goals.
+def speeds(values: np.ndarray, at: Sequence[int]) -> np.ndarray:
+    """Return the smaller, the faster: values at lengths, contraction, rounds to shares of the way.
 
     Parameters
     ----------
@@ -50,15 +46,13 @@ def speeds(values: np.ndarray, at: Sequence[int], goals: Sequence[float] = ()) -
         Of the start and of each round, of what has one goal: methods, or sizes.
     at : sequence of int
         Lengths.
-    goals : sequence of float
-        Fixed values.
 
     Returns
     -------
     ndarray, shape (..., ways, compared)
         The contraction is over the shortest length, so that ties are of that, too; of one round it
         is a root. A run that does not get to a goal is given all T rounds: a mean of rounds is a
-        restricted mean, as in survival analysis. One that starts at a fixed value is given a round.
+        restricted mean, as in survival analysis.
 
     Notes
     -----
@@ -70,14 +64,11 @@ def speeds(values: np.ndarray, at: Sequence[int], goals: Sequence[float] = ()) -
     start = values[..., 0].min(axis=-1, keepdims=True)
     ends = np.median(values[..., -(longest // 4) :], axis=-1)
     end = np.where(ends < start, ends, 0.0).max(axis=-1, keepdims=True)
-    shares = [start ** (1.0 - share) * end**share for share in SHARES]
     rounds = []
-    for place, goal in enumerate((*shares, *goals)):
-        pairs = zip(
-            values.reshape(-1, longest + 1), np.broadcast_to(goal, ends.shape).flat, strict=True
-        )
-        least = 0.0 if place < len(SHARES) else 1.0
-        found = [np.clip(arrival(own, goal), least, longest) for own, goal in pairs]
+    for share in SHARES:
+        goals = np.broadcast_to(start ** (1.0 - share) * end**share, ends.shape)
+        pairs = zip(values.reshape(-1, longest + 1), goals.ravel(), strict=True)
+        found = [min(arrival(own, goal), longest) for own, goal in pairs]
         rounds.append(np.reshape(found, ends.shape))
     after = [values[..., length] for length in at]
     return np.stack([*after, after[0] / values[..., 0], *rounds], axis=-2)

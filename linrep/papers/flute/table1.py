@@ -184,6 +184,8 @@ def gain(budget, rng, *, methods=METHODS):
             "method": "the better of both, each of them, or one",
             "over": "the accuracy that gains are over",
             "along": "columns in which N, m or both are larger",
+            "grows": "by the slopes of least squares, from the first column to the last, or "
+            "from each to the next",
         },
         phrase="the gain of FLUTE and FLUTE* becomes more prominent with larger N and m",
         excluded={"along": dict.fromkeys(("N alone", "m alone"), "larger N and m")},

@@ -19,7 +19,8 @@ def naive_epochs(errors, share, epochs):
 
 def naive_epochs_to_common(pair, epochs):
     ends = [run[1 + list(figures.RECORD).index(epochs)] for run in pair]
-    goal = max(end if np.isfinite(end) else 0.0 for end in ends)
+    worse = max(end if np.isfinite(end) else 0.0 for end in ends)
+    goal = worse + 0.1 * max(0.0, pair[0][0] - worse)
     kept = [list(zip(figures.RECORD, run[1:], strict=True)) for run in pair]
     return [next((t for t, error in run if error <= goal and t <= epochs), np.inf) for run in kept]
 
