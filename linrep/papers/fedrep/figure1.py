@@ -82,6 +82,7 @@ def figure1(budget, rng, *, best="FedRep"):
             )
             for last in budget((10,), (5, 10))
         },
+        about={"small m": "which m are a small-training data regime, of 2, 5, 10, 30"},
     )
     yield Multiverse.along(
         "large m",
@@ -97,6 +98,7 @@ def figure1(budget, rng, *, best="FedRep"):
             )
             for first in budget((30,), (10, 30))
         },
+        about={"large m": "which m are a large number of training samples"},
     )
     own = METHODS.index(best)
     yield Multiverse.along(
@@ -105,6 +107,7 @@ def figure1(budget, rng, *, best="FedRep"):
             f"from {first}": _small(errors, own, samples, first, data, at)
             for first in budget((10,), (2, 5, 10))
         },
+        about={"m": "where the figure's axis, whose numbers the text has not, may begin"},
     )
 
 

@@ -79,6 +79,7 @@ def figure4(budget, rng, *, factor=1.0):
             "over new clients": AVERAGES,
             "m_new": shares.values(),
         },
+        about={"explains less than": "from where a model is not accurate", "m_new": "of order d"},
         name="local not accurate",
         phrase="the complexity for Local Only (m_new = Ω(d))",
     )
@@ -155,7 +156,8 @@ def figure4_fedsgd(budget, rng, *, factor=1.0):
         over={"start": starts[: len(errors)], "large": words, **over},
         each="m_new",
         name="does not learn",
-        about=ABOUT | {"start": "FedSGD's, of which the paper says nothing"},
+        about=ABOUT
+        | {"start": "FedSGD's, of which the paper says nothing", "large": "what a large error is"},
         phrase="The large error for FedSGD demonstrates that it does not learn the ground-truth "
         "representation",
     )
