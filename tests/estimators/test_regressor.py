@@ -355,17 +355,6 @@ def test_in_pipelines_searches_and_folds():
     np.testing.assert_array_equal(again.predict(X), search.predict(X))
 
 
-def test_frames_of_polars():
-    polars = pytest.importorskip("polars")
-    X, y = table()
-    frame = polars.DataFrame(X.to_dict("list"))
-    model = FederatedRegressor(client="client").fit(frame, y.tolist())
-    assert model.feature_names_in_.tolist() == [*X.columns]
-    np.testing.assert_allclose(model.predict(frame), fitted().predict(X))
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(frame.select("y", "client", "x", "z"))
-
-
 @pytest.mark.parametrize("method", ["local", "ridge_to_mean"])
 def test_exact_labels_give_back_coefficients_and_intercepts(method):
     """Of covariates far from centred, whose columns have sizes of their own."""
