@@ -1,11 +1,9 @@
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
 import linrep as lr
 from linrep.algorithms.pflmf.rounds import Compiled, General, is_compiled
 from linrep.kernels.pflmf import Settings
-from linrep.problems import personal
 from tests.problems.test_objectives import KINDS, draw
 from tests.reference import pflmf as naive
 from tests.tools import COMPILED
@@ -95,23 +93,6 @@ def test_a_start_from_the_local_models_is_balanced_and_pays_for_them():
     np.testing.assert_allclose(U.T @ U, V.T @ V, atol=1e-12)
     assert trace["error"][0] < 1e-12
     assert (trace["floats_up"][0], trace["floats_down"][0]) == (12 * 4, 12 * 2)
-
-
-@pytest.mark.compiled
-def test_logistic_losses_of_full_rank_come_to_an_independent_solver():
-    linear_model = pytest.importorskip("sklearn.linear_model")
-    problem = personal.clustered(n=6, d=3, clusters=2, m=60, loss="logistic", ridge=0.05, rng=0)
-    trace = lr.pflmf(
-        problem, k=3, step_size=1.0, head_step_size=6.0, rounds=30_000, record=30_000,
-        start="spectral", rng=0,
-    )  # fmt: skip
-    theta = trace.state["V"] @ trace.state["U"].T
-    for i in range(problem.n):
-        X, y = problem.data.client(i)
-        solver = linear_model.LogisticRegression(
-            C=1.0 / (0.05 * 60), fit_intercept=False, tol=1e-10, max_iter=1000
-        )
-        np.testing.assert_allclose(theta[i], solver.fit(X, y).coef_[0], atol=2e-4)
 
 
 @pytest.mark.parametrize("kind", ["softmax", "custom", "own"])
@@ -239,25 +220,3 @@ def test_a_start_for_data_in_large_units_is_small():
     assert lr.pflmf(data, step_size=1e-9, **run).settings["scale"] == 0.1
     parts = (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std(), owner
     assert lr.pflmf(lr.ClientData.from_arrays(*parts), **run).settings["scale"] <= 0.1
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize("loss", ["logistic", "least_squares"])
-def test_flipped_labels_are_separated_at_rank_one(loss):
-    problem = personal.flipped_labels(n=10, d=4, m=30, loss=loss, ridge=0.1, rng=0)
-    trace = lr.pflmf(problem, k=1, step_size=1.0, head_step_size=10.0, rounds=3000, rng=1)
-    signs = np.sign(trace.state["V"][:, 0])
-    np.testing.assert_array_equal(signs * signs[0], 1.0 - 2.0 * problem.clusters)
-
-
-def test_rank_k_of_quadratic_functions_of_ones_own_matrices_is_a_local_optimum():
-    problem = draw("own", np.random.default_rng(0), n=5, d=3)
-    trace = lr.pflmf(problem, k=1, step_size=0.2, rounds=2 * LONG, record=2 * LONG, rng=0)
-
-    def objective(x):
-        value, in_U, in_V = problem.factor_gradients(x[:3, None], x[3:, None])
-        return value, np.concatenate([in_U[:, 0], in_V[:, 0]])
-
-    x = np.concatenate([trace.state["U"][:, 0], trace.state["V"][:, 0]])
-    polished = minimize(objective, x, jac=True).fun
-    assert trace["objective"][-1] == pytest.approx(polished, rel=1e-5 if COMPILED else 0.5)
