@@ -319,12 +319,3 @@ def test_the_theta_map_stops_at_rounding_level_but_never_at_a_saddle():
     close(out[0, -1] @ out[0, -1].T, expected, 1e-13)
     np.testing.assert_array_equal(out[0, -2], out[0, -1])
     assert norm(out[0, 1] @ out[0, 1].T - expected) == pytest.approx(0.2, rel=1e-6)  # the saddle
-
-
-def test_the_theta_map_keeps_the_last_finite_state():
-    out, completed, status = run_theta(
-        np.full((1, 4, 1), 1e3), np.ones((1, 4)), np.ones(1), np.array([0, 1, 50])
-    )
-    assert status[0] == DIVERGED
-    assert 0 < completed[0] < 50
-    assert np.isfinite(out).all()
