@@ -286,26 +286,6 @@ def run_theta(Thetas, eigenvalues, step_sizes, record, R=None, fill=np.nan):
     return out.transpose(0, 1, 3, 2), completed, status
 
 
-@given(seeds, st.integers(1, 3), st.integers(1, 9), st.integers(1, 4), st.booleans())
-def test_the_theta_map_equals_the_reference(seed, trials, rows, k, perturbed):
-    rng = np.random.default_rng(seed)
-    Thetas = rng.standard_normal((trials, rows, k))
-    eigenvalues = rng.integers(-2, 3, (trials, rows)).astype(float)
-    sizes = rng.uniform(0.01, 0.1, trials)
-    R = 0.1 * rng.standard_normal(Thetas.shape) * perturbed
-    record = [0, 1, 3]
-    out, completed, status = run_theta(Thetas, eigenvalues, sizes, record, R)
-    assert (completed == 3).all()
-    assert (status == COMPLETED).all()
-    for trial in range(trials):
-        Theta = Thetas[trial]
-        for t in range(4):
-            if t in record:
-                size = max(1.0, norm(Theta)) ** 3
-                close(out[trial, record.index(t)], Theta, UNITS * EPS * size * 3**t)
-            Theta = reference.theta_map(Theta, eigenvalues[trial], sizes[trial], R[trial])
-
-
 def test_the_theta_map_stops_at_rounding_level_but_never_at_a_saddle():
     """The second direction takes over long after the first has come to rest."""
     eigenvalues = np.array([[2.0, 0.2, 0.0, -0.2, -2.0]])
