@@ -494,21 +494,33 @@ def make_wrong(draw, call, name, fault):
 FAULTS = [(call, name, fault) for call in CALLS for name, fault in faults(call)]
 
 
-@pytest.mark.parametrize(
-    "examples", [400 if COMPILED else 100, pytest.param(10_000, marks=pytest.mark.slow)]
-)
-def test_a_wrong_call_is_an_error_that_names_the_argument_and_writes_nothing(examples):
-    @given(st.data())
-    @settings(max_examples=examples)
-    def is_refused(data):
-        call, name, fault = data.draw(st.sampled_from(FAULTS))
-        arguments, kept = make_wrong(data.draw, call, name, fault)
-        before = [array.tobytes() for array in kept]
-        with pytest.raises((TypeError, ValueError)) as caught:
-            call(**arguments)
-        message = str(caught.value)
-        assert "\n" not in message
-        assert re.search(rf"\b{re.escape(name)}(?!\w)", message), (call.__name__, name, message)
-        assert [array.tobytes() for array in kept] == before, (call.__name__, name, message)
+def check_a_wrong_call(data):
+    call, name, fault = data.draw(st.sampled_from(FAULTS))
+    arguments, kept = make_wrong(data.draw, call, name, fault)
+    before = [array.tobytes() for array in kept]
+    with pytest.raises((TypeError, ValueError)) as caught:
+        call(**arguments)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert re.search(rf"\b{re.escape(name)}(?!\w)", message), (call.__name__, name, message)
+    assert [array.tobytes() for array in kept] == before, (call.__name__, name, message)
 
-    is_refused()
+
+@given(st.data())
+@settings(max_examples=400 if COMPILED else 100)
+def test_a_wrong_call_is_an_error_that_names_the_argument_and_writes_nothing(data):
+    check_a_wrong_call(data)
+
+
+@pytest.mark.slow
+def test_ten_thousand_wrong_calls():
+    refused = []
+
+    @given(st.data())
+    @settings(max_examples=10_000)
+    def check(data):
+        check_a_wrong_call(data)
+        refused.append(True)
+
+    check()
+    assert len(refused) >= 10_000
