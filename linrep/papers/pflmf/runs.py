@@ -105,6 +105,24 @@ class Bound(NamedTuple):
         power = np.asarray(T, dtype=float) ** (1.0 - self.T_power)
         return 0.5 * self.start * printed.start * power + self.noise / self.slack * printed.noise
 
+    def of(self, p, K) -> Bound:
+        """Return the same for every p and K."""
+        return self
+
+
+class Sharp(NamedTuple):
+    """The sharp form, with its constants of p and K each times a factor."""
+
+    p_power: float = 2.0
+    start: float = 1.0
+    noise: float = 1.0
+    slack: float = 1.0
+
+    def of(self, p, K) -> Bound:
+        """Return it at p and K."""
+        c, omega = pflmf.sharp_constants(p, K)
+        return Bound(self.p_power, self.start, self.noise * omega, slack=self.slack * c)
+
 
 SETTING = ["p", "T", "K", "eta L", "sigma"]
 RATIO = "left over right side"
@@ -120,8 +138,9 @@ class Cells:
         """Add a run, at each T."""
         found = averages(instance, rng, p=p, T=T, eta_L=eta_L, noise=noise, K=K)
         L = instance.smoothness
-        right = bound.right(instance.gap, L, eta_L / L, np.array(T, dtype=float), noise)
-        left = bound.left(found.in_U, found.in_V, p)
+        of = bound.of(p, K)
+        right = of.right(instance.gap, L, eta_L / L, np.array(T, dtype=float), noise)
+        left = of.left(found.in_U, found.in_V, p)
         with np.errstate(divide="ignore"):
             columns = zip(T, left, left / right, found.inside, strict=True)
         self.rows += [(p, rounds, K, eta_L, noise, *more) for rounds, *more in columns]
@@ -161,7 +180,7 @@ class Cells:
         )  # fmt: skip
 
 
-def exact(bound: Bound, settings, name: str = "U fixed, exact", strength: str = "") -> Cases:
+def exact(bound: Bound | Sharp, settings, name: str = "U fixed, exact", strength: str = "") -> Cases:
     """Compare lhs and rhs of runs with U fixed, L the curvature h = 1, F^0 - F* = 1.
 
     Settings have p, K, eta_L, T and noise, which is sigma^2 in these units.
@@ -171,13 +190,14 @@ def exact(bound: Bound, settings, name: str = "U fixed, exact", strength: str = 
         sigma = float(np.sqrt(square))
         s = pflmf.Setting(p, K, eta_L, 1.0, 1.0, noise=sigma)
         in_V = fixed_U_average(s, 1.0, 2.0, T)
-        ratio = float(bound.left(0.0, in_V, p) / bound.right(1.0, 1.0, eta_L, float(T), sigma))
+        of = bound.of(p, K)
+        ratio = float(of.left(0.0, in_V, p) / of.right(1.0, 1.0, eta_L, float(T), sigma))
         where = {"p": p, "K": K, "eta L": eta_L, "T": T, "sigma^2 over L(F0 - F*)": square}
         cases.append((ratio, 1.0, where))
     return Cases(cases, quantity=RATIO, name=name, strength=strength, shown=("p", "T"))
 
 
-def at_rest(bound: Bound, settings, strength: str = "") -> Cases:
+def at_rest(bound: Bound | Sharp, settings, strength: str = "") -> Cases:
     """Compare lhs and rhs from the minimum of (uv - 1)^2/2, p = K = 1, as the noise tends to 0.
 
     u = v = 1, L = 1 and F^0 = F*: the error uv - 1 takes itself times 1 - 2 eta less eta times both
@@ -189,7 +209,7 @@ def at_rest(bound: Bound, settings, strength: str = "") -> Cases:
         reached = 0.5 * x / (1.0 - x)
         started = -np.expm1(T * rate) / (4.0 * x * (1.0 - x) * T)  # mean of the powers of its exp
         left = 2.0 * reached * (1.0 - started)
-        right = bound.right(0.0, 1.0, x, float(T), 1.0)
+        right = bound.of(1.0, 1).right(0.0, 1.0, x, float(T), 1.0)
         cases.append((left / right, 1.0, {"p": 1, "K": 1, "eta L": x, "T": T, "F^0 - F*": 0}))
     name = "at a minimum, little noise, exact"
     return Cases(cases, quantity=RATIO, name=name, strength=strength, shown=("eta L", "T"))

@@ -9,7 +9,7 @@ from typing import Any
 
 from linrep.claims import Readings, Together, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.laws import Open, Region, Relation, Root, at_most, lines
+from linrep.claims.laws import Open, Region, Relation, at_most, lines
 from linrep.papers.pflmf import runs
 from linrep.papers.pflmf.model import NOISY
 
@@ -18,22 +18,14 @@ HALF = Fraction(1, 2)
 
 @lines(
     "pflmf.theorem1.corrected",
-    Region(x=(Open(0), HALF), p=(Open(0), 1), K=(1, None), root2=Root(2)),
-    steps=["C", "w_V", "others"],
+    Region(x=(Open(0), Open(HALF)), c=(HALF, 1), omega=(Open(0), 1)),
+    steps=["start", "noise"],
 )
-def follows(x, p, K, root2):
-    """Follow from the round summed anew times (1 - 2 x)/(1 - x), x = eta L, or from (16)."""
-    q = p * x
-    w_V = 1 - q / (2 * K) - q * x / 2  # over p^2/C
-    first = (1 - x) * (1 + p**3 / K + p**3 * x) / 2
+def follows(x, c, omega):
+    """Follow from the sharp form, x = eta L."""
     return {
-        "C": at_most(p + (1 - p) * (1 + q / root2) ** 2, 2),
-        "w_V": at_most(w_V, 1),
-        "others": at_most((1 - x) * (q / 2 + 1 / root2), Fraction(3, 2)),
-        "start": at_most((1 - 2 * x) / (1 - x), 1),
-        "weight of V": at_most((1 - x) * (2 + x), 2 * w_V),
-        "noise": at_most(first + Fraction(3, 2) * p**3 * (1 - p), 1),
-        "(16), weight of V": at_most(1 - 2 * x, 1 - q / (2 * K)),
+        "start": at_most(1 - 2 * x, 2 * (1 - c * x)),
+        "noise": at_most(omega * (1 - 2 * x), 2 * (1 - c * x)),
     }
 
 
@@ -124,7 +116,7 @@ def theorem1(budget, rng, *, p_power=0):
     stronger={"p_power": -1, "start": -1, "noise": -1, "T_power": 1},
 )
 def theorem1_corrected(budget, rng, *, p_power=2, start=2, noise=2, T_power=1):
-    """Compare lhs and rhs exactly and on runs, and derive it from the round summed anew."""
+    """Compare lhs and rhs exactly and on runs, and derive it from the sharp form."""
     bound = runs.Bound(p_power, start, noise, T_power)
     settings = grid(budget, (0.0, 1e-3, 1.0, 1e3))
     yield runs.exact(bound, settings, name="U fixed, exact, any noise", strength=PROVED)
