@@ -180,7 +180,9 @@ class Cells:
         )  # fmt: skip
 
 
-def exact(bound: Bound | Sharp, settings, name: str = "U fixed, exact", strength: str = "") -> Cases:
+def exact(
+    bound: Bound | Sharp, settings, name: str = "U fixed, exact", strength: str = ""
+) -> Cases:
     """Compare lhs and rhs of runs with U fixed, L the curvature h = 1, F^0 - F* = 1.
 
     Settings have p, K, eta_L, T and noise, which is sigma^2 in these units.

@@ -107,7 +107,7 @@ EXACT = tuple(
 def steep(p, c, x, size):
     """Return both sides, over the right one, of f(Uv) that tends to a round that attains it.
 
-    U = (s, s^2 q), v = s and f = (y_1 - a_1)^2/(2 s^2) + e (y_2 - a_2)^2/(2 s^2), q = `size`, s =
+    U = (s, s q), v = s and f = (y_1 - a_1)^2/(2 s^2) + e (y_2 - a_2)^2/(2 s^2), q = `size`, s =
     q^3, e = q^-6: in the limit the first coordinate has all curvature, and the second, of which U
     is large, makes U'f' free while f' hardly changes. L = 1 + 9/q is valid: gradients are at most
     3, steps below 2, v and both entries of U fall from where they are.
