@@ -5,8 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
-import numpy as np
-
 from linrep.claims import Cases, Fact, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Open, Region, Root, at_most, equal, lines
