@@ -105,7 +105,7 @@ def cells(sizes):
 
 
 def replicate(cell, rng, **sizes):
-    # Without noise, at the step 1/(4L), Corollary 2 is Theorem 1; its sharp form has another step.
+    # Without noise, at the step 1/(4L), Corollary 2 is Theorem 1; the sharp form has a better step.
     measure = {"FedRep": fedrep, "FLUTE": flute, "PerFedSI": of_entries, "pFL^MF": factors}
     found, needed, sharp = measure[cell["paper"]](cell, rng, Asked(**sizes))
     lines = []

@@ -121,8 +121,8 @@ def asked(
         ``pandas.DataFrame(...)`` makes a table. Rows whose source is "proof" have the constant to
         which the paper's proof leads, or, of FedRep with normal x, that of
         `fedrep.theorem1.gaussian`, where kappa is exact: for all clients, or few enough subsets to
-        enumerate. "Theorem 1, sharp" of pFL^MF is `pflmf.theorem1.sharp`, and "Corollary 2, sharp"
-        the same at its best step: they bound the sum in which the squared gradient in V has the
+        enumerate. "Theorem 1, sharp" of pFL^MF is `pflmf.theorem1.sharp`, also
+        at its best step: it bounds the sum in which the squared gradient in V has the
         weight p^2.
 
     Raises
@@ -300,18 +300,19 @@ def _pflmf(setting: pflmf.Setting, tolerance: float, *, gap: float = 1.0) -> Ite
         start = float(pflmf.corollary2(gap, smoothness=L, rounds=4, noise=setting.noise).total)
         rounds = (1.0 + start / (tolerance * L * gap)) ** 2
     yield row("Corollary 2", "rounds", AT_LEAST, rounds, np.nan, "", "pflmf.corollary2")
-    sharp = partial(row, "Theorem 1, sharp")
-    yield sharp("step size", AT_MOST, 1.0 / L, np.nan, "", "pflmf.sharp_stationarity_bound")
-    if setting.step_size * L < 1.0:
-        unit = pflmf.sharp_stationarity_bound(
-            gap, smoothness=L, step_size=setting.step_size, rounds=1, noise=setting.noise
-        )
-        room = tolerance * L * gap - float(unit.noise)
-        rounds = float(unit.start) / room if room > 0.0 else np.inf
-        yield sharp("rounds", AT_LEAST, rounds, np.nan, "", "pflmf.sharp_stationarity_bound")
-    # 2 (1 + s) L gap/T at the best step, s^2 = 1 + 3 sigma^2 T/(2 L gap).
-    rounds = 4.0 / tolerance * (1.0 + 1.5 * setting.noise**2 / (tolerance * L * gap))
-    yield row("Corollary 2, sharp", "rounds", AT_LEAST, rounds, np.nan, "",
+    sharp, of = partial(row, "Theorem 1, sharp"), "pflmf.sharp_stationarity_bound"
+    shares = {"participation": setting.participation, "local_steps": setting.local_steps}
+    c, omega = pflmf.sharp_constants(**shares)
+    yield sharp("step size", AT_MOST, float(1.0 / (c * L)), np.nan, "", of)
+    given = {"smoothness": L, "step_size": setting.step_size, "rounds": 1, "noise": setting.noise}
+    unit = pflmf.sharp_stationarity_bound(gap, **given, **shares)
+    room = tolerance * L * gap - float(unit.noise)
+    rounds = float(unit.start) / room if room > 0.0 else np.inf
+    yield sharp("rounds", AT_LEAST, rounds, np.nan, "", of)
+    # 2 c (1 + s) L gap/T at the best step, s^2 = 1 + omega sigma^2 T/(c^2 L gap).
+    rounds = 4.0 * c / tolerance
+    rounds += 4.0 * omega * setting.noise**2 / (tolerance**2 * L * gap)
+    yield row("Theorem 1, sharp, best step", "rounds", AT_LEAST, float(rounds), np.nan, "",
               "pflmf.sharp_step_size")  # fmt: skip
 
 

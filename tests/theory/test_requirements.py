@@ -126,11 +126,11 @@ def test_pflmf_asks_for_the_rounds_after_which_its_bounds_are_met(L, gap, share,
     T = row(rows, "Corollary 2", "rounds").asked
     close(naive.pflmf_corollary(gap, L, T, sigma) / goal, 1.0, 1e-9)
     T = row(rows, "Theorem 1, sharp", "rounds").asked
-    bound = naive.pflmf_sharp(gap, L, setting.step_size, min(T, 1e300), sigma)
+    bound = naive.pflmf_sharp(gap, L, setting.step_size, min(T, 1e300), sigma, 0.5, 2)
     close(bound / goal, 1.0, 1e-9) if math.isfinite(T) else close(max(goal / bound, 1.0), 1.0, 1e-9)
-    T = row(rows, "Corollary 2, sharp", "rounds").asked
+    T = row(rows, "Theorem 1, sharp, best step", "rounds").asked
     steps = np.geomspace(1e-8, 0.999, 10_001) / L
-    least = min(naive.pflmf_sharp(gap, L, eta, T, sigma) for eta in steps)
+    least = min(naive.pflmf_sharp(gap, L, eta, T, sigma, 0.5, 2) for eta in steps)
     assert goal * (1 - 1e-9) <= least <= goal * 1.01
 
 
