@@ -110,7 +110,7 @@ def replicate(cell, rng, **sizes):
     found, needed, sharp = measure[cell["paper"]](cell, rng, Asked(**sizes))
     lines = []
     for row in found:
-        if row.source == "proof" or row.place.startswith("Corollary 2"):
+        if row.source == "proof" or row.place in ("Corollary 2", "Theorem 1, sharp, best step"):
             continue
         same = [
             each.asked

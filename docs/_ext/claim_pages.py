@@ -41,6 +41,7 @@ ABOUT = {
     "perfedsi.phase": "perfedsi.lower_bound",
     "perfedsi.federated": "perfedsi.theorem3.3",
     "perfedsi.rates": "perfedsi.theorem3.3",
+    "pflmf.algorithm1": "pflmf.algorithm1.rate",
     "pflmf.clusters": "pflmf.example2",
     "pflmf.rates": "pflmf.theorem1.sharp",
     "pflmf.rounds": "pflmf.theorem1",
