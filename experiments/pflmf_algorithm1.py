@@ -130,7 +130,7 @@ EXPERIMENT = Experiment(
     summary=summary,
     kept=None,
     sizes=Runs(),
-    replicates=8,
+    replicates=4,
     quick_replicates=2,
 )
 

@@ -38,4 +38,4 @@ def test_the_page_has_these_numbers():
     for p, *printed in rows:
         best = float(0.5 / pflmf.sharp_constants(float(p)).slack)
         found = [share(float(p), T, best) for T in (1, 2, 3)]
-        assert [f"{each:.3f}" for each in found] == printed
+        np.testing.assert_allclose(found, np.array(printed, dtype=float), rtol=0, atol=6e-4)
