@@ -57,7 +57,7 @@ class Round(NamedTuple):
     delta_U: float
     delta_V: float
     sampled: float  # pi z^2
-    sizes: tuple[float, float]  # E|U+|^2 and E|V+|^2
+    sizes: tuple[float, ...]  # E|U+|^2 and E|V+|^2
     reach: Array  # of U and V, from where they were
     states: list[tuple[float, Array, Array]]  # chance, U+ and V+
 
@@ -233,12 +233,12 @@ def all_runs(problem, U, V, p, T, eta) -> Run:
     reach = np.zeros(2)
     for _ in range(T):
         after = []
-        for chance, *at in states:
-            r = one_round(problem, *at, p, 1, eta)
+        for chance, at_U, at_V in states:
+            r = one_round(problem, at_U, at_V, p, 1, eta)
             squares += chance * (pi * r.delta_U + p**2 * r.delta_V)
-            start = np.array([np.linalg.norm(at[0] - U), np.linalg.norm(at[1] - V)])
+            start = np.array([np.linalg.norm(at_U - U), np.linalg.norm(at_V - V)])
             reach = np.maximum(reach, start + r.reach)
-            after += [(chance * each, *new) for each, *new in r.states if each > 0.0]
+            after += [(chance * x, new_U, new_V) for x, new_U, new_V in r.states if x > 0.0]
         states = after
     return Run(squares, sum(chance * np.sum(each**2) for chance, each, _ in states), reach)
 
