@@ -29,26 +29,19 @@ from linrep.figures.networks import (
     Scales,
     most_common,
     outcome,
-    printed,
     table_of_dots,
     train,
     with_tuned,
 )
 from linrep.figures.summaries import beside
+from linrep.papers.fedrep import table1
 from linrep.sweeps import Grid
 
 LR, PARTICIPATION, LAST = 0.01, 0.1, 10
 QUICK_LR, QUICK_PARTICIPATION, QUICK_LAST = 0.1, 0.25, 2
-SMALL = (("cifar10_16", 100, 2), ("cifar10_16", 100, 5), ("cifar10_16", 1000, 2))
-COLUMNS = (  # data, clients, classes of a client
-    ("cifar10", 100, 2),
-    ("cifar10", 100, 5),
-    ("cifar10", 1000, 2),
-    ("cifar100", 100, 5),
-    ("cifar100", 100, 20),
-    ("sent140", 183, 2),
-    ("femnist", 150, 3),
-)
+NAMES = ("cifar10",) * 3 + ("cifar100",) * 2 + ("sent140", "femnist")
+COLUMNS = tuple((name, *column) for name, column in zip(NAMES, table1.COLUMNS, strict=True))
+SMALL = tuple(("cifar10_16", *column) for column in table1.COLUMNS[:3])
 DIGITS = (("digits", 20, 2),)
 SCALES = {"digits": DIGITS, "small": SMALL, "paper": COLUMNS}
 KEYS = ("data", "n", "classes")
@@ -61,32 +54,19 @@ ROUNDS = {
     "digits": 5,
 }
 TUNED = " + FT"
-PAPER = {  # Table 1
-    "Local": "89.79 70.68 78.30 75.29 41.29 69.88 60.86",
-    "Fed-MTL": "80.46 58.31 76.53 71.47 41.25 71.20 54.11",
-    "FedAvg": "42.65 51.78 44.31 23.94 31.97 52.75 51.64",
-    "FedAvg + FT": "87.65 73.68 82.04 79.34 55.44 71.92 72.41",
-    "FedProx": "39.92 50.99 21.93 20.17 28.52 52.33 18.89",
-    "FedProx + FT": "85.81 72.75 75.41 78.52 55.09 71.21 53.54",
-    "SCAFFOLD": "37.72 47.33 33.79 20.32 22.52 51.31 17.65",
-    "SCAFFOLD + FT": "86.35 68.23 78.24 78.88 44.34 71.49 52.11",
-    "PerFedAvg": "82.27 67.20 67.36 72.05 52.49 68.45 71.51",
-    "LG-FedAvg": "84.14 63.02 77.48 72.44 38.76 70.37 62.08",
-    "L2GD": "81.04 59.98 71.96 72.13 42.84 70.67 66.18",
-    "APFL": "83.77 72.29 82.39 78.20 55.44 69.87 70.74",
-    "Ditto": "85.39 70.34 80.36 78.91 56.34 71.04 68.28",
-    "FedPer": "87.13 73.84 81.73 76.00 55.68 72.12 76.91",
-    "FedRep": "87.70 75.68 83.27 79.15 56.10 72.41 78.56",
+RENAMED = {"Local Only": "Local", "LG-Fed": "LG-FedAvg"}
+PAPER = {
+    RENAMED.get(name, name).replace("+FT", TUNED): row for name, row in table1.ACCURACIES.items()
 }
 ALONE, OTHER = "Local, drawn", "FedBABU"
-ORDER = (*PAPER, ALONE, OTHER, OTHER + TUNED)
+ORDER = (*dict.fromkeys(("Local", "Fed-MTL", *PAPER)), ALONE, OTHER, OTHER + TUNED)
 AUGMENTED = ("FedAvg", "FedPer", "FedRep")  # trained on images cropped and flipped as well
 WITH = ", augmented"  # after the name of the data, in pictures and tables
 NUMBERS = {
-    (name + more, n, classes, method): number
+    (name + more, n, classes, method): (hundredths / 100, float("nan"))
     for method, row in PAPER.items()
     for columns in (COLUMNS, SMALL)
-    for (name, n, classes), number in zip(columns, printed(row), strict=False)
+    for (name, n, classes), hundredths in zip(columns, row, strict=False)
     for more in ("", WITH)
 }
 

@@ -19,64 +19,28 @@ from linrep import deep
 from linrep.cli import run_script
 from linrep.figures import plotting
 from linrep.figures.experiment import Experiment
-from linrep.figures.networks import TITLES, Scales, outcome, printed, train
+from linrep.figures.networks import TITLES, Scales, outcome, train
 from linrep.figures.summaries import beside, mean_of_last
+from linrep.papers.flute.table1 import COLUMNS, TABLE
 from linrep.sweeps import Grid
 
 LR, PARTICIPATION, LAST, EVERY = 0.01, 0.1, 10, 5
 QUICK_LR, QUICK_PARTICIPATION, QUICK_LAST = 0.1, 0.3, 2
 SERVER_LR = 0.5  # of the authors' code, down a mean over participants
-SMALL = (
-    ("cifar10_16", 50, 2),
-    ("cifar10_16", 50, 5),
-    ("cifar10_16", 100, 2),
-    ("cifar10_16", 100, 5),
-)
-COLUMNS = (  # data, clients, classes of a client
-    ("cifar10", 50, 2),
-    ("cifar10", 50, 5),
-    ("cifar10", 100, 2),
-    ("cifar10", 100, 5),
-    ("cifar100", 100, 5),
-    ("cifar100", 100, 10),
-    ("cifar100", 100, 20),
-    ("cifar100", 100, 40),
-)
+SMALL = tuple((f"{name}_16", *column) for name, *column in COLUMNS[:4])
 DIGITS = (("digits", 10, 3),)
 SCALES = {"digits": DIGITS, "small": SMALL, "paper": COLUMNS}
 KEYS = ("data", "n", "classes")
 ROUNDS = {"cifar10_16": 100, "cifar10": 100, "cifar100": 100, "digits": 4}
 NETWORKS = {"cifar10_16": "cnn", "cifar10": "cnn", "cifar100": "cnn100", "digits": "mlp"}
 TUNED = "FedAvg-FT"
-PAPER = {  # Table 1, with what it prints after ±
-    "FedAvg": "34.460±1.083 47.217±0.395 41.584±0.433 51.876±0.675 "
-    "20.212±0.574 31.533±0.519 34.659±0.482 32.902±0.195",
-    TUNED: "83.996±0.948 71.465±0.701 84.688±0.437 70.884±0.697 "
-    "78.342±0.574 66.660±0.370 54.464±0.178 44.858±0.119",
-    "Fed-LG": "82.724±2.137 61.820±0.409 83.019±0.431 62.957±0.895 "
-    "72.526±0.692 53.526±0.151 34.445±0.375 22.702±0.315",
-    "FedPer": "85.173±1.082 74.015±0.724 86.168±0.703 73.666±0.281 "
-    "76.001±0.454 67.100±0.229 56.066±0.389 44.689±0.411",
-    "FedRep": "86.133±0.775 71.737±0.296 86.685±0.766 73.808±0.561 "
-    "78.621±0.159 68.530±0.255 56.360±0.245 43.061±0.476",
-    "FedRep*": "87.320±1.485 75.766±0.220 87.177±0.489 75.296±0.505 "
-    "78.892±0.410 68.630±0.705 56.654±0.609 42.025±0.404",
-    "FedRoD": "79.476±2.966 68.728±1.750 83.296±1.545 72.116±0.788 "
-    "74.299±0.338 66.462±0.284 57.280±0.105 48.120±0.186",
-    "FedCP": "85.361±1.605 71.603±0.885 84.798±0.489 71.344±0.587 "
-    "74.266±0.559 66.426±0.372 57.067±0.483 43.638±0.415",
-    "FLUTE": "87.012±0.453 76.478±0.484 86.128±1.007 76.918±0.712 "
-    "77.750±0.615 70.598±0.282 59.243±0.334 48.169±0.597",
-    "FLUTE*": "87.713±1.365 76.543±0.921 88.567±0.457 78.255±0.688 "
-    "79.560±0.627 70.844±0.419 59.714±0.448 48.170±0.440",
-}
 PUBLISHED, PUBLISHED_STAR = "FLUTE, code's λ", "FLUTE*, code's λ"
-ORDER = (*PAPER, PUBLISHED, PUBLISHED_STAR)
+ORDER = (*TABLE, PUBLISHED, PUBLISHED_STAR)
 NUMBERS = {
-    (*column, method): number
-    for method, row in PAPER.items()
+    (*column, method): tuple(map(float, number))
+    for method, row in TABLE.items()
     for columns in (COLUMNS, SMALL)
-    for column, number in zip(columns, printed(row), strict=False)
+    for column, number in zip(columns, row, strict=False)
 }
 CURVES = {
     "accuracy": "accuracy (%)",

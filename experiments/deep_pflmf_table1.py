@@ -23,41 +23,27 @@ from linrep.figures.networks import (
     Scales,
     choose_lr,
     outcome,
-    printed,
     scaled,
     table_of_dots,
     train,
 )
 from linrep.figures.summaries import beside
+from linrep.papers.pflmf.table1_2 import RANKS as ROWS
+from linrep.papers.pflmf.table1_2 import TABLE_1
 
 LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
 SETTINGS = {"participation": 0.1, "batch_size": 256, "momentum": 0.0}
 COLUMNS = tuple((data, alpha) for data in ("mnist", "cifar10", "cifar100") for alpha in (0.5, 1.0))
-PAPER = {  # Table 1, with what it prints after ±
-    "Local": "92.12±0.59 89.15±1.12 59.14±3.74 48.53±2.53 16.09±1.52 10.66±0.98",
-    "FedAvg": "96.92±0.65 97.01±0.54 65.21±2.11 65.44±1.68 28.30±1.82 28.36±1.32",
-    "FedPer": "96.30±0.26 95.16±0.58 66.86±3.19 58.25±2.22 19.98±1.6 14.22±1.01",
-    "FedRep": "95.04±0.40 93.33±0.94 65.16±3.44 55.4±2.06 17.49±1.12 12.14±1.05",
-    "APFL": "97.93±0.51 97.64±0.39 65.99±2.06 65.14±1.54 27.07±1.57 27.07±1.36",
-    "CFL": "96.92±0.72 97.04±0.5 64.97±2.68 65.98±1.70 27.02±1.48 24.84±0.91",
-    "FLUTE": "76.72±0.88 73.25±1.01 48.20±0.74 40.59±0.69 12.58±0.28 7.28±0.13",
-    "FedAlt": "98.09±0.05 97.91±0.05 62.89±0.57 58.09±0.43 20.57±0.46 16.20±0.19",
-    "FedAS": "97.17±0.12 97.11±0.39 66.33±1.14 63.80±0.54 8.48±1.79 5.12±1.56",
-    "pFedFDA": "97.23±0.04 97.05±0.08 70.65±1.59 66.67±1.41 26.15±0.19 19.10±0.17",
-    "pFL$^{MF}$, r = 1": "96.75±0.61 96.53±0.59 43.89±3.49 64.03±1.66 34.32±1.96 35.24±1.77",
-    "pFL$^{MF}$, r = 5": "96.78±0.51 96.55±0.60 60.73±2.86 65.89±1.88 35.64±2.09 35.75±1.24",
-    "pFL$^{MF}$, r = 10": "96.98±0.70 96.84±0.56 65.10±2.30 67.68±1.56 35.28±1.73 36.84±1.50",
-    "pFL$^{MF}$, r = 15": "98.24±0.26 97.93±0.22 68.13±2.43 65.88±1.62 35.70±1.77 36.12±1.46",
-}
+PAPER = {f"pFL$^{{MF}}$, {name}" if name in ROWS else name: row for name, row in TABLE_1.items()}
 RANKS = {f"pFL$^{{MF}}$, r = {rank}": rank for rank in (1, 5, 10, 15)}
 BY_SIZE = "FedAvg, by size"
 METHODS = (*PAPER, BY_SIZE)
 SMALL = {"mnist_10k": "mnist", "cifar10_16": "cifar10"}  # what they stand for
 NETWORKS = {"mnist": "mlp", "cifar10": "cnn4", "cifar100": "cnn4", "digits": "mlp"}
 NUMBERS = {
-    (name, alpha, method): number
+    (name, alpha, method): tuple(map(float, number))
     for method, row in PAPER.items()
-    for (data, alpha), number in zip(COLUMNS, printed(row), strict=True)
+    for (data, alpha), number in zip(COLUMNS, row, strict=True)
     for name in (data, *(small for small, full in SMALL.items() if full == data))
 }
 SCALES = {

@@ -27,11 +27,11 @@ from linrep.figures.networks import (
     Scales,
     choose_lr,
     outcome,
-    printed,
     table_of_dots,
     train,
 )
 from linrep.figures.summaries import beside
+from linrep.papers.pflmf.table1_2 import TABLE_2
 from linrep.sweeps import Grid
 
 LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
@@ -62,21 +62,12 @@ LENGTHS = {  # rounds, step sizes tried, rounds of these runs
 }
 KEYS = ("scale", "setup", "epochs")
 GROUPS = 10  # of clients with permuted labels
-PAPER = {  # Table 2, with what it prints after ±; methods in their order
-    ("permuted labels", 1): "25.36±0.013 12.02±0.022 19.86±0.141 21.30±0.148 "
-    "14.70±0.083 23.75±0.027 34.23±0.090 39.31±0.042",
-    ("super groups", 1): "10.49±0.95 36.40±1.31 14.80±0.81 12.18±0.80 "
-    "42.94±1.22 44.70±1.91 45.57±1.97 45.43±1.23",
-    ("writers", 1): "50.77±0.053 65.40±0.017 66.05±0.010 66.10±0.013 "
-    "67.82±0.134 69.99±0.123 72.56±0.023 73.59±0.092",
-    ("writers", 5): "65.69±0.012 77.19±0.013 67.72±0.009 66.29±0.010 "
-    "71.42±0.044 72.09±0.208 72.47±0.010 76.41±0.006",
-}
+COLUMNS = (("permuted labels", 1), ("super groups", 1), ("writers", 1), ("writers", 5))
 NUMBERS = {
-    (scale, *cell, method): number
+    (scale, *cell, method): tuple(map(float, number))
     for scale in ("small", "paper")
-    for cell, row in PAPER.items()
-    for method, number in zip(METHODS, printed(row), strict=True)
+    for method, row in zip(METHODS, TABLE_2.values(), strict=True)
+    for cell, number in zip(COLUMNS, row, strict=True)
 }
 
 

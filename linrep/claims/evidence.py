@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from numbers import Real
@@ -44,6 +44,9 @@ PROVED = "proved"
 
 #: What exact numbers can be.
 FRACTIONS, INTERVALS = "fractions", "intervals"
+
+#: What is measured of a sentence in all of its readings.
+READINGS = "share of readings that hold"
 
 #: Probability of a false verdict that the whole ledger is allowed, and the number of claims with a
 #: statistical measurement that it is shared among: what it has room for, not what it holds, so that
@@ -107,8 +110,17 @@ def ratio_is(measured_is: str, predicted_is: str) -> str:
     return kinds.pop() if len(kinds) == 1 else ""
 
 
+def readings_that_hold(maps: Sequence[Map]) -> str:
+    """Return how many readings hold: "119 of 576 readings hold", "8 of 30 readings of 2 parts"."""
+    counts = [each.counts() for each in maps]
+    held, total = sum(each[HOLDS] for each in counts), sum(sum(each.values()) for each in counts)
+    return f"{held} of {total} readings " + (f"of {len(maps)} parts " if maps[1:] else "") + "hold"
+
+
 def shown(item: Evidence | Fact, key: str) -> str:
     """Return a number of a result, of a part of one or of a fact, a bound with ≥ or ≤ before it."""
+    if isinstance(item, Evidence) and (found := item.share_of):
+        return readings_that_hold(found) if key == "measured" else ""
     value = getattr(item, key)
     if isinstance(value, str):
         return value
@@ -345,6 +357,13 @@ class Evidence:
         )
 
     @property
+    def share_of(self) -> list[Map]:
+        """The maps whose share of readings that hold was measured, none where that was not."""
+        if self.quantity != READINGS:
+            return []
+        return [part.map for part in (self, *self.parts) if part.map is not None]
+
+    @property
     def low(self) -> float:
         """The lower end of the interval, NaN where there is none."""
         return math.nan if self.interval is None else self.interval[0]
@@ -409,7 +428,7 @@ class Evidence:
         numbers = {
             name: shown(self, name)
             for name in ("measured", "predicted", "tightness")
-            if not math.isnan(getattr(self, name))
+            if not math.isnan(getattr(self, name)) and shown(self, name)
         }
         if self.interval is not None:
             numbers["interval"] = " to ".join(map(show.number, self.interval))
@@ -488,6 +507,7 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
 
     chief = min(parts, key=rank)
     verdict = order[rank(chief)[0]]
+    needed = [part.needed for part in parts if part.verdict == UNDECIDED]
     points = None
     tables = [
         part.points.assign(
@@ -510,6 +530,7 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
         sentence=f"{chief.name}: {chief.sentence}".removeprefix(": "),
         n_trials=sum(part.n_trials for part in parts),
         level=min(1.0, sum(part.level for part in parts)),
+        needed=max(needed, key=runs_of) if verdict == UNDECIDED and all(needed) else "",
         name="",
         reading="",
         asked=(),
@@ -519,6 +540,12 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
         kinds=tuple(dict.fromkeys(kind for part in parts for kind in part.kinds)),
         points=points,
     )
+
+
+def runs_of(needed: str) -> float:
+    """Return the number in what it would take, infinity where there is none."""
+    digits = "".join(filter(str.isdigit, needed))
+    return float(digits) if digits else math.inf
 
 
 def strengths_of_parts(parts: Iterable[Evidence], verdict: str) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, Self
 
@@ -61,6 +62,14 @@ class Map:
         What these are, "" where cells have different ones.
     limit : float or None
         What the statement says of it.
+    quantities : sequence of str
+        The different ones.
+    which : sequence of int
+        Of each cell, the place of its own among them.
+    about : mapping of str to str
+        Of axes a line on what they and their values mean.
+    needed : str
+        What would decide cells that are undecided.
 
     Examples
     --------
@@ -79,39 +88,46 @@ class Map:
     high: Sequence[float | None] = ()
     quantity: str = ""
     limit: float | None = None
+    quantities: Sequence[str] = ()
+    which: Sequence[int] = ()
+    about: Mapping[str, str] = field(default_factory=dict)
+    needed: str = ""
 
     def __post_init__(self):
         object.__setattr__(self, "axes", {name: tuple(each) for name, each in self.axes.items()})
-        for name in ("estimate", "low", "high"):
+        for name in ("estimate", "low", "high", "quantities", "which"):
             values = tuple(getattr(self, name))
             object.__setattr__(self, name, values if set(values) != {None} else ())
 
     @classmethod
-    def of(cls, cells: Sequence[Any], axes: Any, phrase: str, excluded: Any) -> Self:
+    def of(cls, cells: Sequence[Any], axes: Any, **texts: Any) -> Self:
         """Put decided cells, each an Evidence, together."""
+        quantities = list(dict.fromkeys(cell.quantity for cell in cells))
         same = len({(cell.quantity, cell.predicted) for cell in cells}) == 1
         return cls(
             axes,
             "".join(_LETTERS.get(cell.verdict, "u") for cell in cells),
-            phrase,
-            {name: dict(words) for name, words in excluded.items()},
             estimate=[_rounded(cell.measured) for cell in cells],
             low=[_rounded(cell.low) for cell in cells],
             high=[_rounded(cell.high) for cell in cells],
             quantity=cells[0].quantity if same else "",
             limit=_rounded(cells[0].predicted) if same else None,
+            quantities=() if same else quantities,
+            which=() if same else [quantities.index(cell.quantity) for cell in cells],
+            **texts,
         )
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values, from which ``Map(**values)`` makes it again."""
-        found = {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in vars(self).items()
-        }
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
         found["axes"] = {name: list(values) for name, values in self.axes.items()}
-        return {name: value for name, value in found.items() if value not in (None, "", {}, [])}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in found.items()
+            if value not in (None, "", {}, ())
+        }
 
-    @property
+    @cached_property
     def counted(self) -> list[bool]:
         """Of each cell whether it counts: no value of it is excluded."""
         return [
@@ -125,30 +141,39 @@ class Map:
             dict(zip(self.axes, values, strict=True)) for values in product(*self.axes.values())
         ]
 
-    def counts(self, *, excluded: bool = False) -> dict[str, int]:
+    def counts(
+        self, values: Mapping[str, Collection[str]] | None = None, *, excluded: bool = False
+    ) -> dict[str, int]:
         """Return how many cells have which verdict.
 
         Parameters
         ----------
+        values : mapping of str to collection of str, optional
+            Of axes the values of the cells that are counted.
         excluded : bool, default False
             Count excluded cells as well.
+
+        Raises
+        ------
+        ValueError
+            If there is no such axis, or it has no such value.
         """
-        letters = (
-            letter
-            for letter, counts in zip(self.verdicts, self.counted, strict=True)
-            if counts or excluded
-        )
-        found = Counter(letters)
+        kept = zip(self.verdicts, self.counted, self.having(values or {}), strict=True)
+        found = Counter(letter for letter, counts, has in kept if has and (counts or excluded))
         return {verdict: found[letter] for letter, verdict in _VERDICTS.items()}
 
-    def among(self, values: Mapping[str, str]) -> set[str]:
-        """Return the verdicts of the cells that count and have these values."""
-        cells = zip(self.readings(), self.verdicts, self.counted, strict=True)
-        return {
-            _VERDICTS[letter]
-            for reading, letter, kept in cells
-            if kept and all(reading[name] == value for name, value in values.items())
-        }
+    def having(self, values: Mapping[str, Collection[str]]) -> list[bool]:
+        """Return of each cell whether its values are among these; see :meth:`counts`."""
+        for name, wanted in values.items():
+            if name not in self.axes:
+                raise ValueError(f"no axis {name!r}, only {', '.join(self.axes)}")
+            for value in wanted:
+                if value not in self.axes[name]:
+                    raise ValueError(f"no {name} {value!r}, only {', '.join(self.axes[name])}")
+        return [
+            all(reading[name] in wanted for name, wanted in values.items())
+            for reading in self.readings()
+        ]
 
     def verdict(self, *, excluded: bool = False) -> str:
         """Return what is found of the sentence: all cells alike, both, or undecided.
@@ -190,43 +215,55 @@ class Map:
         """Return what is found in a sentence."""
         counts = self.counts()
         total = sum(counts.values())
-        texts = [f"of {total} readings " + ", ".join(text for _, text in counted(counts))]
+        said = f"of {total} readings " + ", ".join(text for _, text in counted(counts))
         if total == 1:
-            texts = [f"its one reading {HOLDS if counts[HOLDS] else 'does not hold'}"]
-        if deciding := self.decides():
-            said = (f"{name} ({share:.0%})" for name, share in deciding.items())
-            texts.append("what decides: " + ", ".join(said))
-        if self.excluded:
-            every = self.counts(excluded=True)
-            verdict = self.verdict(excluded=True)
-            more = sum(every.values()) - total
-            texts.append(f"with the {more} that the paper's words exclude: {verdict}")
-        return "; ".join(texts)
+            said = f"its one reading {HOLDS if counts[HOLDS] else 'does not hold'}"
+        if not self.excluded:
+            return said
+        more = len(self.verdicts) - total
+        verdict = self.verdict(excluded=True)
+        return f"{said}; with the {more} that the paper's words exclude: {verdict}"
 
     def lines(self) -> list[str]:
-        """Return how many readings have which verdict by the value of each axis, in lines."""
-        deciding, found = self.decides(), []
-        cells = list(zip(self.readings(), self.verdicts, self.counted, strict=True))
+        """Return what decides, and how many readings have which verdict by value, a line an axis.
+
+        The first line says what decides, and what would decide those that are undecided.
+        """
+        deciding = self.decides()
+        shares = ", ".join(
+            f"{f'{share:.0%}' if share >= 0.005 else 'less than 1%'} ({name})"
+            for name, share in deciding.items()
+        )
+        pairs = "of two readings that differ in one thing alone one holds and the other fails"
+        said = f"what decides: {pairs} in {shares} of the pairs" if deciding else ""
+        found = ["; ".join(filter(None, [said, self.needed, "holds/fails/undecided by value:"]))]
         for name in sorted(self.axes, key=lambda name: -deciding.get(name, 0.0)):
-            texts = []
+            by_words: dict[str, list[str]] = {}
             for value in self.axes[name]:
-                counts = Counter(
-                    letter for reading, letter, kept in cells if kept and reading[name] == value
-                )
-                words = self.excluded.get(name, {}).get(value)
-                said = "/".join(str(counts[letter]) for letter in _VERDICTS)
-                texts.append(f"{value} {f'excluded by “{words}”' if words else said}")
-            found.append(f"{name}: " + ", ".join(texts))
+                words = self.excluded.get(name, {}).get(value, "")
+                counts = "/".join(map(str, self.counts({name: [value]}).values()))
+                by_words.setdefault(words, []).append(value if words else f"{value} {counts}")
+            texts = [
+                ", ".join(values) + f" excluded by “{words}”" * bool(words)
+                for words, values in by_words.items()
+            ]
+            about = f" ({self.about[name]})" if name in self.about else ""
+            found.append(f"{name}{about}: " + "; ".join(texts))
         return found
 
     def rows(self) -> pd.DataFrame:
-        """Return a row a cell: its values, whether it counts, its verdict, number and interval."""
+        """Return a row a cell: its values, whether it counts, its verdict, number and interval.
+
+        Where cells have different quantities, a column says which.
+        """
         import numpy as np
         import pandas as pd
 
         table = pd.DataFrame(self.readings())
         table["counted"] = self.counted
         table["verdict"] = [_VERDICTS[letter] for letter in self.verdicts]
+        if self.which:
+            table["quantity"] = [self.quantities[place] for place in self.which]
         for name in ("estimate", "low", "high"):
             values = getattr(self, name) or [None] * len(table)
             table[name] = np.array(values, dtype=float)
@@ -280,16 +317,20 @@ def joint(maps: Sequence[Map]) -> str:
     """
     axes = Counter(axis for each in maps for axis in each.axes.items())
     shared = [axis for axis, count in axes.items() if count > 1]
+    by_values: list[tuple[list[int], dict[tuple[str, ...], set[str]]]] = []
+    for each in maps:
+        own = [place for place, axis in enumerate(shared) if axis in each.axes.items()]
+        at: dict[tuple[str, ...], set[str]] = {}
+        for reading, letter, kept in zip(each.readings(), each.verdicts, each.counted, strict=True):
+            if kept:
+                values = tuple(reading[shared[place][0]] for place in own)
+                at.setdefault(values, set()).add(_VERDICTS[letter])
+        by_values.append((own, at))
     found = set()
     for combination in product(*(values for _, values in shared)):
-        verdicts = []
-        for each in maps:
-            own = {
-                axis[0]: value
-                for axis, value in zip(shared, combination, strict=True)
-                if axis in each.axes.items()
-            }
-            verdicts.append(each.among(own))
+        verdicts = [
+            at.get(tuple(combination[place] for place in own), set()) for own, at in by_values
+        ]
         if not all(verdicts):  # excluded
             continue
         if all(HOLDS in each for each in verdicts):

@@ -24,18 +24,20 @@ from linrep.claims.evidence import (
     DEPENDS,
     FAILS,
     HOLDS,
+    READINGS,
     UNDECIDED,
     Evidence,
+    runs_of,
     strengths_of,
 )
 from linrep.claims.maps import Map
-from linrep.claims.measurements import Measurement, Together, _of, joined, shared
+from linrep.claims.measurements import Measurement, Together, _of, flat, joined, shared
 from linrep.claims.sampled import Paired, Trend
 
 #: Two numbers tie whose ratio is within 1 -+ this.
 TIES = {"no tie": 0.0, "0.5 %": 0.005, "2 %": 0.02}
 #: Of runs: a median of the ratios of pairs, or the ratio of the means, as curves of means show it.
-STATISTICS = {"median": "median", "mean": "mean"}
+STATISTICS = ("median", "mean")
 #: Whether a sentence is about all sizes together, or about each of them.
 SCOPES = ("all sizes together", "every size")
 #: How a quantity may be meant to grow along sizes.
@@ -44,6 +46,20 @@ GROWTHS = ON_AVERAGE, FROM_END_TO_END, AT_EVERY_STEP = (
 )  # fmt: skip
 #: What of a run counts up to a length.
 OF_RUN = ("last", "best")
+#: What axes of runs are about whose values are some of these, where a statement does not say it.
+_ABOUT = (
+    (
+        STATISTICS,
+        "what of runs in pairs is compared: the median of their ratios, or the ratio of the means",
+    ),
+    (TIES, "by how much the smaller number has to be below the larger one"),
+    (SCOPES, "whether sizes are put together, or it has to be so at each of them"),
+    (OF_RUN, "which error of a run: the last one, or the smallest so far"),
+    (
+        (*GROWTHS, *(f"{how}, {statistic}" for how in GROWTHS[1:] for statistic in STATISTICS)),
+        "along all sizes by their ranks, from the first to the last, or from each to the next",
+    ),
+)
 
 
 def lengths(longest: int, end: int | None = None) -> tuple[int, ...]:
@@ -108,6 +124,9 @@ class Reread(Measurement):
     excluded : mapping of str to mapping of str to str
         Of axes the values that the paper's words exclude, with these words. Such cells are decided
         and shown, and do not count.
+    about : mapping of str to str
+        Of axes a line on what they and their values mean. Those of the values that stand in this
+        module have one.
 
     Notes
     -----
@@ -118,7 +137,8 @@ class Reread(Measurement):
     _: KW_ONLY
     phrase: str = ""
     excluded: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    quantity: str = "share of readings that hold"
+    about: Mapping[str, str] = field(default_factory=dict)
+    quantity: str = READINGS
 
     if TYPE_CHECKING:  # of each kind an attribute, or put together when it is asked for
 
@@ -149,6 +169,12 @@ class Reread(Measurement):
                     )
         if any(len(self.excluded.get(name, ())) == len(each) for name, each in self.axes.items()):
             raise ValueError(f"{_of(self)}: excluded must leave a reading")
+        for name, line in self.about.items():
+            if name not in self.axes or not line or not isinstance(line, str):
+                raise ValueError(
+                    f"{_of(self)}: about must have a line by name of its axes, "
+                    f"{', '.join(self.axes)}, got {name!r}: {line!r}"
+                )
 
     @property
     def intervals(self) -> int:
@@ -157,12 +183,21 @@ class Reread(Measurement):
 
     def decided(self, cells: Sequence[Evidence]) -> Evidence:
         """Return what is found of the sentence, of its cells, decided in their order."""
-        found = Map.of(cells, self.axes, self.phrase, self.excluded)
+        found = Map.of(
+            cells,
+            self.axes,
+            phrase=self.phrase,
+            excluded={name: dict(words) for name, words in self.excluded.items()},
+            about=dict(self.about),
+        )
         verdict, counts = found.verdict(), found.counts()
-        counting = [cell for cell, counts in zip(cells, found.counted, strict=True) if counts]
+        pairs = list(zip(cells, self.cells, strict=True))
+        pairs = [pair for pair, counts in zip(pairs, found.counted, strict=True) if counts]
+        found = replace(found, needed=_needed(pairs))
+        counting = [cell for cell, _ in pairs]
         which = (HOLDS, FAILS) if verdict == DEPENDS else (verdict,)
         having = [cell for cell in counting if cell.verdict in which]
-        needed = [cell.needed for cell in counting if cell.needed]
+        needed = [cell.needed for cell in counting if cell.verdict == UNDECIDED]
         strengths: dict[str, Any] = strengths_of(
             [replace(cell, verdict=verdict) for cell in having], verdict, every=verdict != FAILS
         )
@@ -170,13 +205,12 @@ class Reread(Measurement):
             verdict,
             found.sentence(),
             measured=counts[HOLDS] / len(counting),
-            predicted=1.0,
             quantity=self.quantity,
             n_trials=max(cell.n_trials for cell in cells),
             level=min(1.0, sum(cell.level for cell in cells) * self.intervals / len(cells)),
             counterexample=having[0].counterexample if verdict == FAILS else None,
             ground=next((cell.ground for cell in having if cell.ground), "") * (verdict == FAILS),
-            needed=max(needed, key=_count) if verdict == UNDECIDED and needed else "",
+            needed=max(needed, key=runs_of) if verdict == UNDECIDED and all(needed) else "",
             name=self.name,
             kinds=tuple(dict.fromkeys(kind for cell in cells for kind in cell.kinds)),
             points=found.points(),
@@ -185,10 +219,26 @@ class Reread(Measurement):
         )
 
 
-def _count(needed):
-    """Return the number in what it would take, infinity where there is none."""
-    digits = "".join(filter(str.isdigit, needed))
-    return float(digits) if digits else math.inf
+def _needed(pairs):
+    """Say how many readings more runs would decide, "" where no number of them would.
+
+    Of each reading there is what was found and the measurement.
+    """
+    factors = []
+    for found, cell in pairs:
+        if found.verdict == UNDECIDED:
+            parts = flat([cell])
+            made = found.n_trials / sum(
+                part.samples.shape[1] if isinstance(part, Trend) else 1 for part in parts
+            )
+            factors.append(runs_of(found.needed) / made if made else math.inf)
+    if not any(map(math.isfinite, factors)):
+        return ""
+    few, many = (sum(factor <= times for factor in factors) for times in (10, 100))
+    return (
+        f"of the {len(factors)} undecided readings 10 times as many runs would decide {few}, 100 "
+        f"times as many {many}, if their numbers stay"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +251,8 @@ class Multiverse(Reread):
         What is open, and its values.
     cells : sequence of Measurement
         One for each combination of values, the last axis the fastest.
+    decided_by : int, optional
+        Of how many confidence intervals they are decided, where several have one.
 
     Examples
     --------
@@ -217,6 +269,13 @@ class Multiverse(Reread):
 
     axes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     cells: Sequence[Measurement] = ()
+    _: KW_ONLY
+    decided_by: int | None = None
+
+    @property
+    def intervals(self) -> int:
+        """How many confidence intervals decide the cells: as many, if it is not said otherwise."""
+        return len(self.cells) if self.decided_by is None else self.decided_by
 
     def __post_init__(self):
         axes = {name: tuple(map(str, values)) for name, values in self.axes.items()}
@@ -246,10 +305,7 @@ class Multiverse(Reread):
         **options
             Further attributes.
         """
-        named = {
-            name: dict(values) if isinstance(values, Mapping) else {str(x): x for x in values}
-            for name, values in axes.items()
-        }
+        named = {name: _by_label(values) for name, values in axes.items()}
         keywords = [name.replace(" ", "_") for name in named]
         cells = [
             measure(**dict(zip(keywords, values, strict=True)))
@@ -258,7 +314,7 @@ class Multiverse(Reread):
         return cls({name: tuple(values) for name, values in named.items()}, cells, **options)
 
     @classmethod
-    def along(cls, axis: str, parts: Mapping[str, Reread]) -> Self:
+    def along(cls, axis: str, parts: Mapping[str, Reread], **options: Any) -> Self:
         """Measure a sentence along a further axis, each value of which has cells of its own.
 
         Parameters
@@ -267,6 +323,8 @@ class Multiverse(Reread):
             It comes first.
         parts : mapping of str to measurement in readings
             By the value of that axis; all with the same axes, phrase and name.
+        **options
+            Further attributes, in place of those of the first part; `about` beside those.
 
         Returns
         -------
@@ -297,10 +355,16 @@ class Multiverse(Reread):
             raise ValueError(f"parts along {axis!r} must have the same axes")
         cells = [cell for part in parts.values() for cell in part.cells]
         same = {name: getattr(first, name) for name in ("name", "phrase", "excluded")}
-        return cls({axis: tuple(parts), **first.axes}, cells, **same)
+        same["decided_by"] = sum(part.intervals for part in parts.values())
+        options = {**same, **options, "about": {**first.about, **options.get("about", {})}}
+        return cls({axis: tuple(parts), **first.axes}, cells, **options)
 
     def _joined(self, others):
         return {"cells": joined([self.cells, *(other.cells for other in others)])}
+
+
+def _by_label(values):
+    return dict(values) if isinstance(values, Mapping) else {str(x): x for x in values}
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,6 +407,13 @@ class _OfRuns(Reread):
         for name in self._inner:
             if name not in over:
                 raise ValueError(f"{_of(self)}: over must have the axis {name!r}")
+        common = {
+            name: line
+            for name, values in self.axes.items()
+            for known, line in _ABOUT
+            if set(values) <= set(known)
+        }
+        object.__setattr__(self, "about", {**common, **self.about})
         super().__post_init__()
 
     @property
@@ -352,9 +423,9 @@ class _OfRuns(Reread):
 
     @property
     def _how(self):
-        """The further axes, with their values by label."""
+        """The further axes, with their values: by label, or themselves."""
         several = bool(self.sizes) and len(self.over[self.sizes]) > 1
-        return {"scope": {name: name for name in SCOPES}} if several else {}
+        return {"scope": SCOPES} if several else {}
 
     @cached_property
     def axes(self) -> dict[str, Sequence[str]]:
@@ -370,7 +441,7 @@ class _OfRuns(Reread):
         found = []
         for places in product(*(range(len(self.over[name])) for name in own)):
             at = dict(zip(own, places, strict=True))
-            for values in product(*(each.items() for each in self._how.values())):
+            for values in product(*(_by_label(each).items() for each in self._how.values())):
                 parts = [self._part({**at, **one}, values) for one in every]
                 found.append(parts[0] if len(parts) == 1 else Together(parts))
         return found
@@ -425,8 +496,8 @@ class Comparison(_OfRuns):
         Positive; an axis for each of `over`, and a last one of runs. Entries of one place share
         their random numbers. Infinity stands for "never".
     of : {"errors", "rounds", "numbers", "gains"}
-        What they are: of rounds the median alone is read, as a run that never gets there has no
-        finite number, and of gains, which are ratios; numbers are of several kinds, all finite.
+        What they are. Of "rounds" the median alone is read, as a run that never gets there has no
+        finite number, and of "gains", which are ratios.
     within : bool, default False
         Runs of one place share random numbers across sizes, too: then all sizes together are the
         geometric mean over them, a number a run, and else all runs of all sizes.
@@ -479,8 +550,7 @@ class Comparison(_OfRuns):
         return [(each / usual).ravel() for each in runs]
 
     def _measured(self, runs, how, setting):
-        of = "" if self.of == "numbers" else f" of {self.of}"
-        return Paired(*runs, quantity=f"ratio{of}", setting=setting, **how)
+        return Paired(*runs, quantity=f"ratio of {self.of}", setting=setting, **how)
 
 
 @dataclass(frozen=True, eq=False)
@@ -547,6 +617,7 @@ class Growth(_OfRuns):
         parts = [
             Paired(
                 values[one], values[other], tie=0.0, statistic=statistic,
+                quantity="median ratio" if statistic == "median" else "ratio of the means",
                 name=f"{self.along} = {labels[one]} and {labels[other]}", setting=setting,
             )
             for one, other in steps

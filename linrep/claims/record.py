@@ -417,7 +417,12 @@ class Record(Evidence):
         return list(filter(None, said))
 
     def measured_and_claimed(self) -> list[str]:
-        """Return what was measured and what is claimed, where these are numbers."""
+        """Return what was measured and what is claimed, where these are numbers.
+
+        Of a sentence in all of its readings that is how many of them hold.
+        """
+        if self.share_of:
+            return [shown(self, "measured")]
         return [
             f"{name} {shown(self, key)}"
             for name, key in (("measured", "measured"), ("claimed", "predicted"))
@@ -446,13 +451,13 @@ class Record(Evidence):
     def by_value(self) -> dict[str, list[str]]:
         """Say, for each part that is read in every way, how many readings have which verdict.
 
-        A line for each axis of what is open, the one that decides most first.
+        A line on what decides, and one for each axis of what is open, what decides most first.
         """
         found = {}
         for name, each in self.maps.items():
             start = f"{name}, " * (len(self.maps) > 1)
-            lines = [f"{start}“{each.phrase}”; holds/fails/undecided by value:", *each.lines()]
-            found[name] = lines
+            first, *others = each.lines()
+            found[name] = [f"{start}“{each.phrase}”; {first}", *others]
         return found
 
     def largest_failure(self) -> str:
@@ -544,7 +549,7 @@ class Record(Evidence):
             if self.finding
             else "",
             *(f"{literal(line)}." for line in self.read_as()),
-            *(literal("; ".join(lines)) + "." for lines in self.by_value().values()),
+            *("\n- ".join(map(literal, lines)) for lines in self.by_value().values()),
             *(text for item in self.corrected for text in _correction(item)),
             f"Proof: {escape(self.proof.headline, quote=False)}." if self.proof else "",
             self._picture(),

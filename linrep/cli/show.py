@@ -55,8 +55,15 @@ _NEEDED = {"perfedsi": " --step_size 0.05"}  # where entries are drawn from a gr
     is_flag=True,
     help="Print derivations, further measurements and every reading, too.",
 )
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="AXIS=VALUE",
+    help="Print the readings of a sentence that have this value alone, and how many of them hold; "
+    "repeat it for other axes, or for further values of one.",
+)
 @names.runs_options
-def show(ids, note, cite, constants, verbose, budget, seed, store, book_path):
+def show(ids, note, cite, constants, verbose, where, budget, seed, store, book_path):
     """Show a statement and why it fails; or a figure, algorithm, paper.
 
     Statements are named by id or pattern, or by a file of your own. The verdict is that of a
@@ -86,17 +93,23 @@ def show(ids, note, cite, constants, verbose, budget, seed, store, book_path):
         names.check_claims(claims, "no claim, paper, figure or algorithm", others, lists)
     if not claims:
         refuse_others(("ids", "verbose"), "is for claims")
+    values = _values_of(where)
     shows = [partial(_kind(name), name) for name in ids if name not in claims]
     if claims:
         file, _ = read_patterns(claims)
         entries = read_ledger(file, book_path)
         chosen, file = choose(claims, texts=True)
         if note:
+            if where:
+                raise BadInput("--where does not go with --note")
             _notes(chosen)
             return
         for item in chosen:
             stored = {"store": store, "budget": budget, "seed": seed}
             recorded = entries.get(item.id)
+            if values:
+                shows.append(partial(_where, item, recorded, stored, values))
+                continue
             shows.append(partial(_claim, item, recorded, stored, book_path, file, verbose))
             if not of_file and item.id in available():
                 shows.append(partial(_figure, item.id))
@@ -211,6 +224,44 @@ def _claim(item, recorded, stored, book, file, verbose):
         _facts(state.result.facts, verbose)
 
 
+def _values_of(where):
+    """Return values by axis of texts "AXIS=VALUE"."""
+    found: dict[str, list[str]] = {}
+    for text in where:
+        axis, sign, value = text.partition("=")
+        if not sign:
+            raise BadInput(f"--where takes AXIS=VALUE, got {text!r}")
+        found.setdefault(axis.strip(), []).append(value.strip())
+    return found
+
+
+def _where(item, recorded, stored, values):
+    """Print the readings of a statement that have these values, and how many hold, by part."""
+    from linrep.claims.current import current
+    from linrep.claims.evidence import tally
+
+    result = current(item, recorded, **stored).result
+    maps = {} if result is None else result.maps
+    if not maps:
+        raise BadInput(f"{item.id} has no map of readings")
+    axes = dict.fromkeys(axis for each in maps.values() for axis in each.axes)
+    if wrong := [axis for axis in values if axis not in axes]:
+        raise BadInput(f"{item.id} has no axis {wrong[0]!r}, only {', '.join(axes)}")
+    having = {name: each for name, each in maps.items() if set(values) <= set(each.axes)}
+    if not having:
+        raise BadInput(f"{item.id} has no part with all of these axes: {', '.join(values)}")
+    for name, each in having.items():
+        try:
+            kept, counts = each.having(values), each.counts(values)
+        except ValueError as error:
+            raise BadInput(f"{item.id} has {error}") from None
+        said = "".join(text for _, text in tally(counts, "reading"))
+        excluded = sum(kept) - sum(counts.values())
+        said += f"; the paper's words exclude {excluded} more" if excluded else ""
+        echo(Painted(item.id, "title"), f" {name}".rstrip(), f": {said}")
+        _readings(each, kept)
+
+
 def _parts(parts, verbose):
     """Print the measurements that a verdict is made of, as a table; if asked for with instances."""
     from linrep.claims.evidence import instances, shown
@@ -232,26 +283,28 @@ def _parts(parts, verbose):
             for line in lines:
                 echo(wrap(f"  {line}", "  "))
         if part.map is not None:
-            _readings(part.map)
+            _readings(part.map, [True] * len(part.map.verdicts))
 
 
-def _readings(found):
-    """Print every reading of a sentence, with its verdict and its number."""
+def _readings(found, kept):
+    """Print readings of a sentence, each with its verdict and its number."""
     from linrep._lib.display import number
 
-    rows = found.rows()
+    rows = found.rows()[kept]
     echo()
     lines = [
         [
             *(row[axis] for axis in found.axes),
             verdict(row["verdict"]),
             "" if row["counted"] else "excluded",
+            *([row["quantity"]] if "quantity" in row else []),
             *(number(row[name]) for name in ("estimate", "low", "high")),
         ]
         for row in rows.to_dict("records")
     ]
-    head = (*found.axes, "verdict", "", found.quantity or "number", "low", "high")
-    table(head, lines, left_columns=len(found.axes) + 2)
+    named = ["quantity"] * ("quantity" in rows)
+    head = (*found.axes, "verdict", "", *named, found.quantity or "number", "low", "high")
+    table(head, lines, left_columns=len(head) - 3)
 
 
 def _facts(facts, verbose):

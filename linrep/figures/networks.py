@@ -205,12 +205,6 @@ def table_of_dots(
     return figure
 
 
-def printed(row: str) -> list[tuple[float, float]]:
-    """Return the numbers of a paper's row, such as "96.3±0.26 95.16", each with that after ±."""
-    pairs = (cell.partition("±") for cell in row.split())
-    return [(float(number), float(error or "nan")) for number, _, error in pairs]
-
-
 def with_tuned(rows: pd.DataFrame, label: str = " + FT") -> pd.DataFrame:
     """Return rows in which accuracies after fine-tuning are those of methods of their own."""
     tuned = rows[rows["fine_tuned"].notna()]

@@ -1,5 +1,6 @@
 """Every reading of a sentence: cells, their level, what they say together, and how it is shown."""
 
+import re
 from dataclasses import replace
 from itertools import pairwise, product
 
@@ -29,6 +30,7 @@ from linrep.claims import (
     judge,
     ledger,
 )
+from linrep.claims.evidence import shown
 from linrep.claims.maps import Map
 from linrep.claims.measurements import joined
 from linrep.claims.multiverse import GROWTHS, OF_RUN, SCOPES, STATISTICS, TIES, up_to
@@ -256,6 +258,19 @@ def test_words_are_needed():
         Comparison(ours, theirs, over=over, phrase=PHRASE, excluded={"T": words})
 
 
+def test_axes_have_a_line_on_what_they_mean():
+    ours, theirs = runs((2, 2, 20))
+    over = {"of a run": OF_RUN, "T": (10, 20)}
+    about = {"T": "after how many rounds", "tie": "how near is level"}
+    item = Comparison(ours, theirs, over=over, phrase=PHRASE, about=about)
+    further = Multiverse.along("data", {"own": item}, about={"data": "whose"})
+    found = judge([further]).parts[0].map.about
+    assert {name: found[name] for name in ("data", *about)} == {"data": "whose", **about}
+    assert set(found) == {"data", *item.axes}
+    with pytest.raises(ValueError, match="about must have a line by name of its axes, of a run, T"):
+        Comparison(ours, theirs, over=over, phrase=PHRASE, about={"rounds": "how many"})
+
+
 def test_arrays_are_checked():
     ours, theirs = runs((2, 20))
     with pytest.raises(ValueError, match=r"smaller must be of shape \(3,\)"):
@@ -376,10 +391,71 @@ def test_a_record_keeps_the_map_and_says_it():
     item = Record.from_json(entry(two_by_two()).as_json())
     (found,) = item.maps.values()
     assert found == judge([two_by_two()]).parts[0].map
-    text = item.text()
-    assert "“eventually outperforms”; holds/fails/undecided by value" in " ".join(text.split())
-    assert "column: 0: h 1/0/0, 1: f 0/1/0" in text
-    assert "column: 0: h 1/0/0, 1: f 0/1/0" in item._repr_markdown_()
+    text = " ".join(item.text().split())
+    decides = "one holds and the other fails in 100% (column) of the pairs"
+    for line in ("“eventually outperforms”; what decides: ", decides, "column: 0: h 1/0/0, 1: f"):
+        assert line in text
+        assert line in item._repr_markdown_()
+    assert "· 1 of 2 readings hold" in text
+    assert "claimed" not in text
+    assert [shown(item, key) for key in ("measured", "predicted")] == ["1 of 2 readings hold", ""]
+
+
+def test_what_words_exclude_and_what_an_axis_means_is_said_once():
+    axes = {"T": ("12", "25", "50", "100"), "heads": ("exact", "1 step")}
+    words = {"T": {"12": "in the end", "25": "in the end", "50": "later"}}
+    found = Map(axes, "hhhhffhf", PHRASE, words, about={"heads": "how heads are found"})
+    assert found.lines()[1:] == [
+        "heads (how heads are found): exact 1/0/0, 1 step 0/1/0",
+        "T: 12, 25 excluded by “in the end”; 50 excluded by “later”; 100 1/1/0",
+    ]
+
+
+@given(maps(), st.data())
+def test_cells_that_have_values_are_counted(found, data):
+    values = {
+        axis: data.draw(st.lists(st.sampled_from(own), min_size=1, unique=True))
+        for axis, own in found.axes.items()
+        if data.draw(st.booleans())
+    }
+    rows = found.rows()
+    for axis, wanted in values.items():
+        rows = rows[rows[axis].isin(wanted)]
+    assert found.rows()[found.having(values)].equals(rows)
+    own = rows[rows["counted"]]["verdict"].value_counts()
+    assert found.counts(values) == {verdict: own.get(verdict, 0) for verdict in found.counts()}
+
+
+def test_what_is_asked_of_a_map_is_there():
+    found = two_by_two().decided([decide(cell, 0.1) for cell in two_by_two().cells]).map
+    with pytest.raises(ValueError, match="no axis 'row', only column"):
+        found.counts({"row": ["0: h"]})
+    with pytest.raises(ValueError, match="no column '2', only 0: h, 1: f"):
+        found.counts({"column": ["2"]})
+
+
+def test_what_is_undecided_says_what_it_takes():
+    rng = np.random.default_rng(0)
+    theirs = rng.lognormal(0.0, 0.3, (5, 100))
+    ours = theirs * rng.lognormal(np.log([[0.94], [0.96], [0.98], [0.99], [1.0]]), 0.3, (5, 100))
+    one = [Paired(*each, tie=0.0) for each in zip(ours, theirs, strict=True)]
+    cells = [*one, Together([one[0], one[3]])]
+    found = judge([Multiverse({"by": range(6)}, cells, phrase=PHRASE)], 0.06)
+    factors = []
+    for cell in cells:
+        parts = cell.parts if isinstance(cell, Together) else [cell]
+        each = [decide(part, 0.01 / len(parts)) for part in parts]
+        if {part.verdict for part in each} in ({UNDECIDED}, {UNDECIDED, HOLDS}):
+            seeds = [re.findall(r"about (\d+) seeds", part.needed) for part in each if part.needed]
+            factors.append(max(int(count[0]) / 100 if count else np.inf for count in seeds))
+    few, many = (sum(factor <= times for factor in factors) for times in (10, 100))
+    (found,) = found.parts
+    assert found.map.needed == (
+        f"of the {len(factors)} undecided readings 10 times as many runs would decide {few}, 100 "
+        f"times as many {many}, if their numbers stay"
+    )
+    assert found.map.needed in found.map.lines()[0]
+    assert judge([two_by_two("hu")]).parts[0].map.needed == ""
 
 
 def test_the_picture_has_every_reading():
@@ -411,3 +487,7 @@ def test_readings_of_different_quantities_are_drawn_without_estimates():
     figure = plotting.evidence(found.points)
     assert len(figure.axes) == 1
     plt.close(figure)
+    rows = found.parts[0].map.rows()
+    names = {"on average": "mean rank correlation"}
+    names |= {"median": "median ratio", "mean": "ratio of the means"}
+    assert list(rows["quantity"]) == [names[how.rpartition(", ")[2]] for how in rows["grows"]]

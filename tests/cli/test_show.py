@@ -35,6 +35,25 @@ def test_a_claim_has_all_that_is_recorded():
     assert "1/(4 sigma_max^2) at n = 100" in call("show", "fedrep.A1_W", "--verbose")
 
 
+def test_readings_are_those_asked_for():
+    name, entry = next((name, each) for name, each in ledger.recorded().items() if each.maps)
+    part, found = next(iter(entry.maps.items()))
+    (axis, values), *_ = found.axes.items()
+    asked = [text for value in values[1:] for text in ("--where", f"{axis}={value}")]
+    lines = call("show", name, *asked).splitlines()
+    holds = found.counts({axis: values[1:]})["holds"]
+    assert lines[0].startswith(f"{name} {part}: ")
+    assert f": {holds} hold" in lines[0]
+    assert len(lines) == 3 + len(found.verdicts) * (len(values) - 1) // len(values)
+    for text, said in {
+        "here": "--where takes AXIS=VALUE, got 'here'",
+        "here=1": f"{name} has no axis 'here', only ",
+        f"{axis}=here": f"{name} has no {axis} 'here', only {', '.join(values)}",
+    }.items():
+        assert said in call("show", name, "--where", text, status=2)
+    assert "has no map" in call("show", "fedrep.lemma1", "--where", "a=b", status=2)
+
+
 def test_formulas_are_plain_text_and_lines_fit(monkeypatch):
     monkeypatch.setenv("COLUMNS", "64")
     found = call("show", "pflmf.theorem1")

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 
 from linrep._lib import scripts  # noqa: E402
 from linrep.deep.data import Dataset  # noqa: E402
-from linrep.figures import computing, experiment, networks  # noqa: E402
+from linrep.figures import computing, experiment  # noqa: E402
 
 NETWORKS = [name for name in experiment.available() if name.startswith("deep.")]
 SCALED = [name for name in NETWORKS if name != "deep.digits"]
@@ -54,11 +54,3 @@ def test_as_many_clients_of_an_alphabet_as_in_the_paper_however_many_alphabets(
         assert Counter(data.groups.tolist()) == dict.fromkeys(range(alphabets), clients)
         assert {len(part) for part in data.train} == {3 * train}
         assert {len(part) for part in data.test} == {3 * test}
-
-
-def test_a_papers_row_has_numbers_and_what_is_printed_after_them():
-    np.testing.assert_equal(
-        networks.printed("96.3±0.26 95.16 7±1.5"), [(96.3, 0.26), (95.16, np.nan), (7.0, 1.5)]
-    )
-    with pytest.raises(ValueError, match="95,1"):
-        networks.printed("95,1")

@@ -149,3 +149,29 @@ def test_what_a_map_draws_is_named():
         if found.quantity == "left side"
     ]
     assert unnamed == []
+
+
+COUNTS = re.compile(
+    r"(\d+)( more)?( of (all |its |the )?\d+)?( decided)? (readings?|holds?|fails?)\b"
+)
+
+
+def test_readings_are_counted_by_the_map_alone():
+    """A count that is typed is wrong as soon as the statement is recorded anew."""
+    typed = {}
+    for _, section in SECTIONS:
+        maps = [found for name in section.ids for found in ledger.recorded()[name].maps.values()]
+        if not maps:
+            continue
+        sizes = {len(found.verdicts) for found in maps}
+        for found in maps:
+            sizes.add(sum(found.counts().values()))
+            for axis, values in found.axes.items():
+                sizes |= {sum(found.counts({axis: [value]}).values()) for value in values}
+        text = " ".join(re.sub(r"```.*?```", "", section.text, flags=re.DOTALL).split())
+        shares = [
+            each.group() for each in re.finditer(r"\d+ of (\d+)", text) if int(each[1]) in sizes
+        ]
+        counts = [each.group() for each in COUNTS.finditer(text)]
+        typed |= {section.ids[0]: counts + shares} if counts + shares else {}
+    assert typed == {}

@@ -21,6 +21,12 @@ from linrep.papers.fedrep.settings import (
 FIGURE = Figure1()
 AT = lengths(PUBLISHED_ROUNDS, FIGURE.rounds)
 METHODS = ("FedRep", "local", "global model")
+ABOUT = {
+    "error": "what it has to explain less of, or be above, to be poor",
+    "small": "below both other methods, or how much it explains of the models",
+    "data": "heads and noise as in Appendix A.1, or as in the authors' notebook",
+    "rounds": "of training; the paper names no number",
+}
 
 
 @statement(
@@ -56,6 +62,7 @@ def figure1(budget, rng, *, best="FedRep"):
             np.stack([*limits, others[:, at]]),
             np.stack([values[:, at]] * 4),
             over={**over, "data": data, "m": chosen},
+            about={name: ABOUT[name] for name in ("error", "data")},
             **options,
         )
 
@@ -75,6 +82,7 @@ def figure1(budget, rng, *, best="FedRep"):
             )
             for last in budget((10,), (5, 10))
         },
+        about={"small m": "which m are a small-training data regime, of 2, 5, 10, 30"},
     )
     yield Multiverse.along(
         "large m",
@@ -90,6 +98,7 @@ def figure1(budget, rng, *, best="FedRep"):
             )
             for first in budget((30,), (10, 30))
         },
+        about={"large m": "which m are a large number of training samples"},
     )
     own = METHODS.index(best)
     yield Multiverse.along(
@@ -98,6 +107,7 @@ def figure1(budget, rng, *, best="FedRep"):
             f"from {first}": _small(errors, own, samples, first, data, at)
             for first in budget((10,), (2, 5, 10))
         },
+        about={"m": "where the figure's axis, whose numbers the text has not, may begin"},
     )
 
 
@@ -120,6 +130,7 @@ def _small(errors, own, samples, first, data, rounds):
             "rounds": rounds,
         },
         each="m, against",
+        about={name: ABOUT[name] for name in ("small", "data", "rounds")},
         name=METHODS[own],
         phrase="FedRep … achieve small error in all cases",
     )

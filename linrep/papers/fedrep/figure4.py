@@ -35,6 +35,11 @@ _FIGURE4: dict[str, Any] = {
     "place": "Figure 4; Section 5.1",
     "negative_control": {"factor": 1000.0},
 }
+ABOUT = {
+    "data": "heads of the appendix or the notebook; 1e-3 as variance or deviation of the noise",
+    "rounds": "of training; the authors' notebook has 200",
+    "over new clients": "how their errors are put together in a run",
+}
 _SETTING = "n = 100, (d, k) = (20, 2), trained with m = 10, r = 1"
 
 
@@ -60,6 +65,7 @@ def figure4(budget, rng, *, factor=1.0):
         sizes="m_new",
         within=True,
         name="FedRep below local",
+        about=ABOUT,
         phrase="drastically improves over the complexity for Local Only",
     )
     shares = {m: f"{m} = {m / FIGURE.d:g} d" for m in sizes if 4 * m >= FIGURE.d}
@@ -73,6 +79,7 @@ def figure4(budget, rng, *, factor=1.0):
             "over new clients": AVERAGES,
             "m_new": shares.values(),
         },
+        about={"explains less than": "from where a model is not accurate", "m_new": "of order d"},
         name="local not accurate",
         phrase="the complexity for Local Only (m_new = Ω(d))",
     )
@@ -95,6 +102,7 @@ def threshold(budget, rng, *, factor=1.0):
         over={"explains": LEFT, **over},
         each="m_new",
         name="accurate",
+        about=ABOUT | {"explains": "the share of a new client's model from which it is accurate"},
         phrase="allows an accurate model to be found for the new client as long as m_new ≥ k",
     )
 
@@ -148,6 +156,8 @@ def figure4_fedsgd(budget, rng, *, factor=1.0):
         over={"start": starts[: len(errors)], "large": words, **over},
         each="m_new",
         name="does not learn",
+        about=ABOUT
+        | {"start": "FedSGD's, of which the paper says nothing", "large": "what a large error is"},
         phrase="The large error for FedSGD demonstrates that it does not learn the ground-truth "
         "representation",
     )

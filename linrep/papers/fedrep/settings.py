@@ -159,35 +159,17 @@ def draw_problem(
 
 
 def models_on(B: Array, data: ClientData) -> Array:
-    """Return clients' models on a representation, with heads fitted to their samples.
-
-    Parameters
-    ----------
-    B : array
-    data : ClientData
-    """
+    """Return clients' models on a representation, with heads fitted to their samples."""
     return lr.fit_heads(data, B) @ B.T
 
 
 def squared_errors(theta: Array, truth: lr.SharedRepresentation) -> Array:
-    """Return each client's mean squared error on noise-free test data.
-
-    Parameters
-    ----------
-    theta : array (n, d) or (d,)
-    truth : SharedRepresentation
-    """
+    """Return each client's mean squared error on noise-free test data."""
     return np.sum((theta - truth.theta) ** 2, axis=1)
 
 
 def risk(theta: Array, truth: lr.SharedRepresentation) -> float:
-    """Return half the mean squared error on noise-free test data.
-
-    Parameters
-    ----------
-    theta : array (n, d) or (d,)
-    truth : SharedRepresentation
-    """
+    """Return half the mean squared error on noise-free test data."""
     return 0.5 * float(np.mean(squared_errors(theta, truth)))
 
 
@@ -216,13 +198,7 @@ class Figure1(Sizes):
     check = _ranks
 
     def fedrep(self, data: ClientData, seed: int) -> Array:
-        """Return the clients' models after FedRep's rounds.
-
-        Parameters
-        ----------
-        data : ClientData
-        seed : int
-        """
+        """Return the clients' models after FedRep's rounds."""
         trace = lr.fedrep(data, k=self.k, rounds=self.rounds, start="projected_gradient", rng=seed)
         return models_on(trace.state["B"], data)
 
@@ -298,14 +274,7 @@ class Figure4(Sizes):
     check = _ranks
 
     def fedrep(self, data: ClientData, start: tuple[Array, Array], seed: int) -> Array:
-        """Return FedRep's representation.
-
-        Parameters
-        ----------
-        data : ClientData
-        start : pair of arrays
-        seed : int
-        """
+        """Return FedRep's representation."""
         trace = lr.fedrep(data, k=self.k, rounds=self.rounds, start=start, rng=seed)
         return trace.state["B"]
 

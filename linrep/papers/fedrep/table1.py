@@ -76,6 +76,10 @@ def top(budget, rng, *, method="FedRep"):
     yield Multiverse.of(
         close,
         {"very close": closeness, "rivals": rivals},
+        about={
+            "very close": "second in a column, or how far below its highest",
+            "rivals": "with whom it is compared; local training is ahead in one column",
+        },
         name="very close",
         phrase="In all cases, FedRep is either the top-performing method or is very close to the "
         "top-performing method",
@@ -138,6 +142,11 @@ def fine_tuning(budget, rng, *, best="FedAvg+FT"):
             },
             "methods": ("each", "on average", best),
             "columns": ("each", "on average"),
+        },
+        about={
+            "above": "what very well is compared with",
+            "methods": "for which it has to be "
+            "true: each of the three, their mean, or the one that is named",
         },
         name="fine-tuned methods",
         phrase="the fine-tuning methods perform very well, especially FedAvg+FT",

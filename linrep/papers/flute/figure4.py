@@ -56,6 +56,11 @@ def figure4(budget, rng, *, share=1.0):
         over={"of a run": OF_RUN, "epochs": LENGTHS, "held": tuple(HELD), "noise": noises,
               "N": sizes},
         sizes="N",
+        about={
+            "epochs": "how long runs are; the paper states 100, for CIFAR",
+            "held": "which weight stays, where the paper gives their ratio alone",
+            "noise": "of N(0, 0.3): 0.3 as variance, or as standard deviation",
+        },
         phrase="when N = 8, 9, or 10, γ1 = γ2 shows the best performance among the three settings",
     )  # fmt: skip
 

@@ -9,6 +9,7 @@ and the best of 1, 2 and 4 times its own, by the mean logarithm of the errors af
 further problems for each M, N and k. Its heads are exact, as in its own analysis, or take one step,
 as in Section 7.2 ("one epoch of local head update"). Noise of N(0, 0.3) has variance .3, as Section
 7.1 says "centered Gaussian distribution with variance"; where runs are few enough, deviation too.
+Only errors "eventually" are read in the longest runs: elsewhere these are left out for their cost.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ FIGURE = settings.Figure1()
 STATED = 100
 LENGTHS = lengths(STATED, FIGURE.epochs)
 EARLY = LENGTHS[: LENGTHS.index(STATED)]
+SHORTER = LENGTHS[:-1]
 #: Epochs at which errors are kept.
 RECORD = np.union1d(np.geomspace(1, LENGTHS[-1], 100).round().astype(int), LENGTHS)
 PANELS = "M x N x k"
@@ -39,6 +41,19 @@ CORNER = (15, 20)
 #: Of FedRep; quick has the first two.
 STEPS = {"its own": "own", "FLUTE's": "same", "its best after 100 epochs": "best"}
 FACTORS = ("own", 2, 4)
+ABOUT = {
+    "epochs": "how long runs are; the paper states 100, for CIFAR",
+    "noise": "of N(0, 0.3): 0.3 as variance, or as standard deviation",
+    "heads": "FedRep's: exact, as in its own analysis, or so many gradient steps an epoch",
+    "FedRep's step": "its own is 1/(4L), FLUTE's 0.03, its best among 1, 2 and 4 times 1/(4L)",
+    "compared": 'what "outperforms in fewer iterations" is asked of',
+    "gap": "of the epochs of FLUTE and of the other method",
+    "epochs to": "how far: a share of what each run explains, or of what the worse run explains",
+    "other method": "FedRep, which starts from moments, or FedRep(RI), at random",
+    "gain as": "FLUTE's number against FedRep's",
+    "gain in": "epochs to a share of what a run explains, or the error that it gets to",
+    "error": "how far models are from the clients' own, or from the best ones of rank k",
+}
 #: Shares of the error that a run explains.
 GOALS = {"50 %": 0.5, "90 %": 0.9, "99 %": 0.99}
 
@@ -52,7 +67,7 @@ def race(
     sizes: Sequence[tuple[int, int, int]],
     methods: Sequence[tuple[str, str, Any]] = (),
     *,
-    epochs: int = LENGTHS[-1],
+    epochs: int = SHORTER[-1],
     noise: float = NOISE,
     of: Sequence[str] = ("truth_error",),
 ) -> Errors:
@@ -125,11 +140,20 @@ def epochs_to(errors: Errors, share: float, epochs: int) -> Errors:
     That is the error of no model less their last one, so that a method which is good from the first
     epoch on, or which gets little done, is not taken for a fast one; infinity where it is negative.
     """
-    end = 1 + int(np.searchsorted(RECORD, epochs))
-    last = errors[..., end : end + 1]
-    goal = last + (1.0 - share) * (errors[..., :1] - last)
-    reached = errors[..., 1 : end + 1] <= goal
-    return np.where(reached.any(axis=-1), RECORD[np.argmax(reached, axis=-1)], np.inf)
+    last = _last(errors, epochs)
+    return _first(_until(errors, epochs) <= last + (1.0 - share) * (errors[..., :1] - last))
+
+
+def epochs_to_common(ours: Errors, theirs: Errors, epochs: int) -> tuple[Errors, Errors]:
+    """Return the epochs of both to one error, which 90 % of what the worse run explains leaves.
+
+    Both get there; of two runs of which one has diverged it is of the other.
+    """
+    ends = [np.nan_to_num(_last(each, epochs), posinf=0.0) for each in (ours, theirs)]
+    goal = np.maximum(*ends)
+    goal = goal + 0.1 * np.maximum(0.0, ours[..., :1] - goal)
+    one, other = (_first(_until(each, epochs) <= goal) for each in (ours, theirs))
+    return one, other
 
 
 def ahead(ours: Errors, theirs: Errors, epochs: int) -> Errors:
@@ -137,21 +161,38 @@ def ahead(ours: Errors, theirs: Errors, epochs: int) -> Errors:
 
     Before it is a tenth below that of no model nothing counts: there both can be at no model.
     """
-    end = 1 + int(np.searchsorted(RECORD, epochs))
-    left = np.logical_or.accumulate(ours[..., 1 : end + 1] <= 0.9 * ours[..., :1], axis=-1)
-    below = left & (ours[..., 1 : end + 1] < (1.0 - TIE) * theirs[..., 1 : end + 1])
-    return np.where(below.any(axis=-1), RECORD[np.argmax(below, axis=-1)], np.inf)
+    one, other = _until(ours, epochs), _until(theirs, epochs)
+    left = np.logical_or.accumulate(one <= 0.9 * ours[..., :1], axis=-1)
+    return _first(left & (one < (1.0 - TIE) * other))
 
 
 def mean_error(errors: Errors, epochs: int) -> Errors:
     """Return the mean error up to an epoch."""
-    end = 1 + int(np.searchsorted(RECORD, epochs))
-    return np.asarray(np.trapezoid(errors[..., 1 : end + 1], RECORD[:end])) / (epochs - 1)
+    until = _until(errors, epochs)
+    return np.asarray(np.trapezoid(until, RECORD[: until.shape[-1]])) / (epochs - 1)
+
+
+def _until(errors, epochs):
+    """Return the errors at recorded epochs up to one."""
+    return errors[..., 1 : 2 + int(np.searchsorted(RECORD, epochs))]
+
+
+def _last(errors, epochs):
+    return _until(errors, epochs)[..., -1:]
+
+
+def _first(reached):
+    """Return the first recorded epoch at which something is, infinity for never."""
+    return np.where(reached.any(axis=-1), RECORD[np.argmax(reached, axis=-1)], np.inf)
 
 
 def panels(sizes: Sequence[tuple[int, ...]]) -> list[str]:
     """Return the labels of sizes."""
     return [" x ".join(map(str, size)) for size in sizes]
+
+
+def _about(over):
+    return {name: ABOUT[name] for name in over if name in ABOUT}
 
 
 def _against(budget, rng, count, models, sizes, heads=None, starts=("moments",), **options):
@@ -166,10 +207,6 @@ def _against(budget, rng, count, models, sizes, heads=None, starts=("moments",),
     found = np.reshape(theirs, (len(starts), len(heads), len(steps), *ours.shape))
     over = {"heads": heads, "FedRep's step": steps}
     return over, ours[None, None], found if len(starts) > 1 else found[0]
-
-
-def _excluded(epochs, words):
-    return {"epochs": {str(each): words for each in epochs}}
 
 
 FIGURE1 = "Section 7.1; Figure 1"
@@ -202,26 +239,29 @@ def early(budget, rng, *, share=1.0):
     ]  # fmt: skip
     (over, *_), *both = zip(*runs, strict=True)
     ours, theirs = (read(each, epochs) for each in np.broadcast_arrays(*map(np.array, both)))
+    over = {"of a run": OF_RUN, "epochs": epochs, "noise": noises, **over, PANELS: panels(sizes)}
     yield Comparison(
-        theirs, share * ours,
-        over={"of a run": OF_RUN, "epochs": epochs, "noise": noises, **over, PANELS: panels(sizes)},
-        sizes=PANELS,
+        theirs, share * ours, over=over, sizes=PANELS, about=_about(over),
         phrase="FedRep converges to a relatively small error within the few initial epochs",
-        excluded=_excluded(epochs[len(EARLY) :], "within the few initial epochs"),
+        excluded={"epochs": dict.fromkeys(
+            map(str, epochs[len(EARLY) :]), "within the few initial epochs"
+        )},
     )  # fmt: skip
 
 
 def eventually(budget, rng, *, models, share=np.inf):
     """Compare errors, FLUTE's and FedRep's, these at most a share of FLUTE's."""
     sizes = budget([(*CORNER, 2)], SIZES)
-    over, *runs = _against(budget, rng, budget(40, 100), models, sizes)
+    count = budget(40, 70, 100)
+    over, *runs = _against(budget, rng, count, models, sizes, epochs=LENGTHS[-1])
     ours, theirs = (read(each, LENGTHS) for each in np.broadcast_arrays(*runs))
+    over = {"of a run": OF_RUN, "epochs": LENGTHS, **over, PANELS: panels(sizes)}
     yield Comparison(
-        ours, np.minimum(theirs, share * ours),
-        over={"of a run": OF_RUN, "epochs": LENGTHS, **over, PANELS: panels(sizes)},
-        sizes=PANELS,
+        ours, np.minimum(theirs, share * ours), over=over, sizes=PANELS, about=_about(over),
         phrase="as the learning progresses over more epochs, FLUTE eventually outperforms FedRep",
-        excluded=_excluded(EARLY, "as the learning progresses over more epochs"),
+        excluded={
+            "epochs": dict.fromkeys(map(str, EARLY), "as the learning progresses over more epochs")
+        },
     )  # fmt: skip
 
 
@@ -283,7 +323,7 @@ def after_200_epochs(budget, rng, *, share=1.0):
 def speeds(errors: Errors) -> Errors:
     """Return the epochs to each of `GOALS` in runs of each length, two axes in front."""
     return np.array(
-        [[epochs_to(errors, share, length) for length in LENGTHS] for share in GOALS.values()]
+        [[epochs_to(errors, share, length) for length in SHORTER] for share in GOALS.values()]
     )
 
 
@@ -308,31 +348,31 @@ def random_start(budget, rng, *, start="random", factor=1.0):
     over, ours, (steady, random) = _against(
         budget, rng, budget(40, 50), "normal", sizes, starts=("moments", start)
     )
-    passed = [[ahead(ours, each, length) for length in LENGTHS] for each in (random, steady)]
-    means = [[mean_error(each, length) for length in LENGTHS] for each in (ours, random)]
+    passed = [[ahead(ours, each, length) for length in SHORTER] for each in (random, steady)]
+    means = [[mean_error(each, length) for length in SHORTER] for each in (ours, random)]
     alone = np.concatenate([speeds(ours), means[:1]])
-    alone = np.broadcast_to(alone, (len(alone), len(LENGTHS), *random.shape[:-1]))
+    alone = np.broadcast_to(alone, (len(alone), len(SHORTER), *random.shape[:-1]))
     goals = [f"epochs to {goal} of what a run explains" for goal in GOALS]
     passing, mean = "epochs until FLUTE passes FedRep(RI), and FedRep", "mean error up to the end"
+    compared = [passing, *goals, mean]
+    over = {"compared": compared, "epochs": SHORTER, **over, PANELS: panels(sizes)}
     yield Comparison(
         np.concatenate([passed[:1], factor * alone]),
         np.concatenate([passed[1:], speeds(random), means[1:]]),
-        over={"compared": [passing, *goals, mean], "epochs": LENGTHS, **over,
-              PANELS: panels(sizes)},
-        sizes=PANELS, of="rounds",
+        over=over, sizes=PANELS, of="rounds", about=_about(over),
         phrase="when FedRep is randomly initialized, FLUTE outperforms FedRep(RI) in much fewer "
         "iterations",
     )  # fmt: skip
 
 
-def _along_k(budget, rng, models, count, ranks, *options, epochs=LENGTHS[-1]):
+def _along_k(budget, rng, models, count, ranks, *heads, **options):
     """Return the axes, and FLUTE's and FedRep's errors along head, step, M x N, k, run, epoch."""
     pairs = budget([CORNER], list(product(FIGURE.n, FIGURE.m)))
     sizes = [(*pair, k) for pair in pairs for k in ranks]
-    over, *runs = _against(budget, rng, count, models, sizes, *options, epochs=epochs)
-    over = {"epochs": LENGTHS, **over, "M x N": panels(pairs), "k": ranks}
+    over, *runs = _against(budget, rng, count, models, sizes, *heads, **options)
+    over |= {"M x N": panels(pairs), "k": ranks}
     shape = len(pairs), len(ranks)
-    return over, *(each.reshape(*each.shape[:2], *shape, *each.shape[3:]) for each in runs)
+    return over, *(each.reshape(*each.shape[:-3], *shape, *each.shape[-2:]) for each in runs)
 
 
 def _ratio(one, other):
@@ -342,17 +382,33 @@ def _ratio(one, other):
 
 
 def gap(budget, rng, *, models, phrase, widens=False):
-    """Follow gaps of epochs along k, or k itself."""
-    ranks = budget((2, 4, 8), FIGURE.k)
-    over, *runs = _along_k(budget, rng, models, budget(40, 50), ranks)
-    ours, theirs = map(speeds, runs)
+    """Follow gaps of epochs along k, or k itself.
+
+    Epochs are those to a share of what a run explains, of each method, or to one error for both.
+    """
+    ranks, methods = budget((2, 4, 8), FIGURE.k), {"FedRep": "moments", "FedRep(RI)": "random"}
+    over, *runs = _along_k(
+        budget, rng, models, budget(40, 50), ranks, starts=list(methods.values())
+    )
+    both = np.broadcast_arrays(*runs)
+    common = np.array([epochs_to_common(both[0], both[1], length) for length in SHORTER])
+    ours, theirs = (
+        np.concatenate([speeds(each), common[:, place][None]]) for place, each in enumerate(both)
+    )
     equal = theirs == ours  # infinite ones as well
     with np.errstate(invalid="ignore"):
         gaps = [np.abs(np.log(_ratio(theirs, ours))), np.where(equal, 0.0, np.abs(theirs - ours))]
+    over = {
+        "gap": ("ratio", "difference"),
+        "epochs to": (
+            *(f"{goal} of what a run explains" for goal in GOALS),
+            "90 % of what the worse run explains",
+        ),
+        "epochs": SHORTER, "other method": methods, **over,
+    }  # fmt: skip
     yield Growth(
         np.where(widens, np.array(ranks)[:, None], np.add(1.0, gaps)),  # positive, of one order
-        over={"gap": ("ratio", "difference"), "explained": tuple(GOALS), **over},
-        along="k", sizes="M x N", falls=True, phrase=phrase,
+        over=over, along="k", sizes="M x N", falls=True, phrase=phrase, about=_about(over),
     )  # fmt: skip
 
 
@@ -395,24 +451,26 @@ def small_k(budget, rng, *, models, rises=False):
     Gains are in epochs to a share of what a run explains, or in errors; or they are k and none.
     """
     over, *runs = _along_k(budget, rng, models, budget(60, 50), budget((2, 8), FIGURE.k))
-    both = [np.concatenate([speeds(each), read(each, LENGTHS)]) for each in runs]
+    both = [np.concatenate([speeds(each), read(each, SHORTER)]) for each in runs]
     ours, theirs = np.broadcast_arrays(*both)
     with np.errstate(invalid="ignore"):
         more = np.where(theirs == ours, 0.0, theirs - ours)
-    gains = 1.0 + np.array([_ratio(theirs, ours), np.maximum(0.0, 1.0 + more / LENGTHS[-1])])
+    gains = 1.0 + np.array([_ratio(theirs, ours), np.maximum(0.0, 1.0 + more / SHORTER[-1])])
     phrase = (
         "the performance gain of FLUTE is more pronounced in highly under-parameterized "
         "scenarios, i.e., where k is relatively small"
     )
     named = [*(f"epochs to {goal}" for goal in GOALS), *(f"{which} error" for which in OF_RUN)]
+    over = {"gain in": named, "epochs": SHORTER, **over}
+    about = _about(over)
     yield Growth(
         np.where(rises, np.array(over["k"])[:, None], gains),
-        over={"gain as": ("ratio", "difference"), "gain in": named, **over},
+        over={"gain as": ("ratio", "difference"), **over}, about=about | _about(["gain as"]),
         along="k", sizes="M x N", falls=True, name="falls along k", phrase=phrase,
     )  # fmt: skip
     yield Comparison(
         ours[..., 0, :], np.where(rises, 0.5 * ours, theirs)[..., 0, :],
-        over={"gain in": named, **{name: over[name] for name in over if name != "k"}},
+        over={name: over[name] for name in over if name != "k"}, about=about,
         sizes="M x N", of="gains", name="at k = 2", phrase=phrase,
     )  # fmt: skip
 
@@ -491,18 +549,18 @@ def clients(budget, rng, *, share=1.0):
     few, many = (
         [
             race(
-                np.random.default_rng(seed), budget(60, 600), "decaying",
+                np.random.default_rng(seed), budget(60, 400, 600), "decaying",
                 [(n, *size) for size in sizes], noise=NOISES[noise], of=list(measures.values()),
             )
             for noise, seed in zip(noises, seeds, strict=True)
         ]
         for n in FIGURE.n
     )  # fmt: skip
+    over = {"of a run": OF_RUN, "epochs": SHORTER, "noise": noises,
+            "error": tuple(measures), "N x k": panels(sizes)}  # fmt: skip
     yield Comparison(
-        read(np.array(many), LENGTHS), share * read(np.array(few), LENGTHS),
-        over={"of a run": OF_RUN, "epochs": LENGTHS, "noise": noises,
-              "error": tuple(measures), "N x k": panels(sizes)},
-        sizes="N x k",
+        read(np.array(many), SHORTER), share * read(np.array(few), SHORTER),
+        over=over, sizes="N x k", about=_about(over),
         phrase="keeping d, k, and N unchanged while increasing the number of clients M, we see a "
         "reduction in the average error of models generated by FLUTE",
     )  # fmt: skip

@@ -59,13 +59,7 @@ def draw_truth(models: str, n: int, d: int, noise: float, rng: Any) -> lr.LowRan
 
 
 def random_start(n: int, d: int, k: int, rng: Any) -> Any:
-    """Draw FLUTE's start.
-
-    Parameters
-    ----------
-    n, d, k : int
-    rng : Generator
-    """
+    """Draw FLUTE's start."""
     return gaussian_start(n, d, k, 1.0 / (10 * d), rng)
 
 
@@ -132,14 +126,7 @@ def fedrep(
 
 
 def kept(trace: Trace, metric: str, record: Any) -> Any:
-    """Return a metric at epochs of a record: infinite where the run has diverged.
-
-    Parameters
-    ----------
-    trace : Trace
-    metric : str
-    record : array_like of int
-    """
+    """Return a metric at epochs of a record: infinite where the run has diverged."""
     found = np.full(len(record), np.inf)
     found[np.isin(record, trace.recorded)] = trace[metric][np.isin(trace.recorded, record)]
     return found

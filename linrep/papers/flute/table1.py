@@ -12,8 +12,8 @@ from linrep.claims.tables import MARGINS, average, printed
 
 #: Data set, clients N and classes per client m of each column.
 COLUMNS = (
-    ("CIFAR-10", 50, 2), ("CIFAR-10", 50, 5), ("CIFAR-10", 100, 2), ("CIFAR-10", 100, 5),
-    ("CIFAR-100", 100, 5), ("CIFAR-100", 100, 10), ("CIFAR-100", 100, 20), ("CIFAR-100", 100, 40),
+    ("cifar10", 50, 2), ("cifar10", 50, 5), ("cifar10", 100, 2), ("cifar10", 100, 5),
+    ("cifar100", 100, 5), ("cifar100", 100, 10), ("cifar100", 100, 20), ("cifar100", 100, 40),
 )  # fmt: skip
 #: Average test accuracies in percent.
 TABLE = printed(
@@ -83,6 +83,10 @@ def best(budget, rng, *, methods=METHODS, margins=tuple(MARGINS)):
             "baselines": {"all": (), "FedRep* for FLUTE* alone": (("FLUTE", "FedRep*"),)},
             "margin": {name: MARGINS[name] for name in margins},
             "columns": {"each": [[place] for place in places], "their average": [list(places)]},
+        },
+        about={
+            "method": "the better of both, each of them, or one",
+            "baselines": "FedRep* has what FLUTE* has and FLUTE has not",
         },
         phrase="FLUTE and FLUTE* consistently outperform other baseline algorithms",
         excluded={"columns": {"their average": "in all experiments"}},
@@ -175,6 +179,13 @@ def gain(budget, rng, *, methods=METHODS):
             "gain as": GAINS,
             "grows": GROWTHS,
             "along": LINES,
+        },
+        about={
+            "method": "the better of both, each of them, or one",
+            "over": "the accuracy that gains are over",
+            "along": "columns in which N, m or both are larger",
+            "grows": "by the slopes of least squares, from the first column to the last, or "
+            "from each to the next",
         },
         phrase="the gain of FLUTE and FLUTE* becomes more prominent with larger N and m",
         excluded={"along": dict.fromkeys(("N alone", "m alone"), "larger N and m")},

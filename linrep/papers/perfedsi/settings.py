@@ -43,12 +43,7 @@ class Figure3(Sizes):
             raise ValueError(f"per_client must be at most d = {self.d}, got {self.per_client}")
 
     def truth(self, rng: Any) -> lr.SideInformationCompletion:
-        """Draw the matrix of Appendix C.4.
-
-        Parameters
-        ----------
-        rng : Generator
-        """
+        """Draw the matrix of Appendix C.4."""
         return lr.SideInformationCompletion.random(
             n=self.n, d=self.d, p=self.p, k=self.k, side="unit", rng=rng
         )

@@ -52,23 +52,12 @@ class Figure1(Sizes):
 
 
 def diameter(points: Array) -> float:
-    """Return the largest distance of two points.
-
-    Parameters
-    ----------
-    points : array (n, 2)
-    """
+    """Return the largest distance of two points."""
     return float(np.linalg.norm(points[:, None] - points, axis=2).max())
 
 
 def constrained(picture: Planar, share: float) -> Array:
-    """Return the models whose distances are bounded by a share of the points' diameter.
-
-    Parameters
-    ----------
-    picture : Planar
-    share : float
-    """
+    """Return the models whose distances are bounded by a share of the points' diameter."""
     # A step of 1/L leads to the points themselves, so that one projection solves it.
     trace = personalized.constrained(
         picture.problem, delta=share * diameter(picture.local), rounds=1

@@ -4,9 +4,31 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.papers.fedrep import figure4, trajectories
+from linrep.claims import judge
+from linrep.papers.fedrep import figure3, figure4, trajectories
 from linrep.papers.fedrep.settings import CONVENTIONS, DATA, draw_problem
 from tests.reference.subspace import distance
+
+
+def test_scaling_is_of_each_n_and_the_next_or_of_both_ends(monkeypatch):
+    """FedRep takes 1/10 of the rounds from n to n, 10GD-GD 1/2, and GD-GD first 1/20, then all."""
+    rounds = np.array([[1.0, 1.0, 1.0], [0.1, 0.5, 0.05], [0.01, 0.25, 0.05]])  # n, methods
+    rounds = np.broadcast_to(rounds[None, :, None, :, None], (1, 3, 1, 3, 40))
+    methods = ("FedRep", "10GD-GD", "GD-GD")
+    over = {"step and start": ["own"], "n": (10, 100, 1000), "faster": ["rounds"]}
+    monkeypatch.setattr(figure3, "race", lambda *_, **__: ({**over, "method": methods}, rounds))
+    (cells,) = figure3.scaling.measure("standard", 0)
+    rows = judge([cells]).parts[0].map.rows()
+    rows = rows[rows["tie"] == "no tie"].set_index(["n", "does not scale"])["verdict"]
+    slower, less, half = (
+        "slower with more clients", "gains less than FedRep",
+        "gains less than half of what FedRep gains",
+    )  # fmt: skip
+    for steps in ("each to the next", "the smallest to the largest"):
+        assert rows[steps, slower] == "fails"
+    assert rows["each to the next", less] == "fails"  # GD-GD from 10 to 100
+    assert rows["the smallest to the largest", less] == "holds"  # 4 and 20 are less than 100
+    assert rows["the smallest to the largest", half] == "fails"  # 20 is more than its root
 
 
 def test_arrival_is_exact_for_a_geometric_decay_and_infinite_for_none():

@@ -17,6 +17,14 @@ def naive_epochs(errors, share, epochs):
     return next((t for t, error in kept if error <= goal), np.inf)
 
 
+def naive_epochs_to_common(pair, epochs):
+    ends = [run[1 + list(figures.RECORD).index(epochs)] for run in pair]
+    worse = max(end if np.isfinite(end) else 0.0 for end in ends)
+    goal = worse + 0.1 * max(0.0, pair[0][0] - worse)
+    kept = [list(zip(figures.RECORD, run[1:], strict=True)) for run in pair]
+    return [next((t for t, error in run if error <= goal and t <= epochs), np.inf) for run in kept]
+
+
 def naive_ahead(ours, theirs, epochs):
     nothing, left = ours[0], False
     for t, a, b in zip(figures.RECORD, ours[1:], theirs[1:], strict=True):
@@ -41,6 +49,12 @@ def test_epochs_until_near_the_end_and_until_ahead(epochs):
         expected = [naive_epochs(errors, share, epochs) for errors in ours]
         assert figures.epochs_to(ours, share, epochs).tolist() == expected
     assert np.isinf(expected[0])
+    ours[2, -40:] = np.inf  # it diverges
+    found = figures.epochs_to_common(ours, theirs, epochs)
+    expected = [naive_epochs_to_common(pair, epochs) for pair in zip(ours, theirs, strict=True)]
+    assert np.transpose(found).tolist() == expected
+    assert np.isfinite(np.delete(found, 2, axis=1)).all()
+    ours[2] = theirs[2]
     expected = [naive_ahead(*pair, epochs) for pair in zip(ours, theirs, strict=True)]
     assert figures.ahead(ours, theirs, epochs).tolist() == expected
     assert np.isinf(expected[:5]).all()
