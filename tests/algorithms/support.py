@@ -82,21 +82,3 @@ def same_numbers(trace, other, rounds=None):
         for name, value in trace.state.items():
             np.testing.assert_array_equal(value, other.state[name])
         assert trace.stop_reason == other.stop_reason
-
-
-def off_by(by, **wrong):
-    """Return what makes generators of seeds, whose draws of a law have wrong degrees of freedom.
-
-    wrong names a method and the first parameter to change; other values of it stay.
-    """
-    ((method, parameter),) = wrong.items()
-
-    class Off(np.random.Generator):
-        pass
-
-    def draw(self, first, *others):
-        first = first + by if first == parameter else first
-        return getattr(np.random.Generator, method)(self, first, *others)
-
-    setattr(Off, method, draw)
-    return lambda seed: Off(np.random.PCG64(seed))

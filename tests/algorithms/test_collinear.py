@@ -68,15 +68,6 @@ def test_no_loss_is_below_the_possible_and_no_head_is_beyond_least_squares(name,
             assert np.abs(trace.state["W"]).max() <= 10.0 * max(np.abs(own).max(), 1.0)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", FITTED)
-def test_the_loss_that_is_reported_is_that_of_the_models(name, kind):
-    """Also after gradient steps: what they return has been evaluated."""
-    data, _ = samples(kind, 0)
-    trace = fitted(name, kind, 0)
-    assert loss(data, trace.models) == pytest.approx(trace["loss"][-1], rel=1e-6)
-
-
 @pytest.mark.parametrize("seed", sampled(range(40), 8))
 @pytest.mark.parametrize("name", [name for name in FITTED if name != "erm"])
 def test_directions_in_which_no_sample_varies_have_no_heads(name, seed):

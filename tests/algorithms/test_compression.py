@@ -139,14 +139,6 @@ def test_methods_have_the_same_numbers_on_factors(factored, name, m):
         close(on_factors.state[part], values, 1e-10)
 
 
-@pytest.mark.parametrize("m", [13, 14, 15, 40])
-def test_halves_have_the_same_numbers_on_factors(factored, m):
-    data = lr.SharedRepresentation.random(n=8, d=5, k=2, noise=0.1, rng=0).draw(m, rng=1)
-    on_samples, on_factors = factored(lambda: lr.altmin_gd(data, k=2, rounds=40))
-    for metric in ("distance", "loss"):
-        np.testing.assert_allclose(on_factors[metric], on_samples[metric], rtol=0.0, atol=1e-10)
-
-
 @pytest.mark.parametrize("method", [lr.fedrep, lr.flute, lr.pflmf, lr.fedavg])
 def test_a_run_that_goes_on_is_factored_as_one_long_run(method):
     data = lr.SharedRepresentation.random(n=5, d=4, k=2, noise=0.1, rng=0).draw(400, rng=1)

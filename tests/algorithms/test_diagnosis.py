@@ -37,12 +37,6 @@ def warned(run):
     return trace, lines
 
 
-def test_a_run_that_goes_well_says_nothing():
-    trace, lines = warned(lambda: lr.fedrep(own(), k=2, rng=0))
-    assert lines == []
-    assert trace.notes == ()
-
-
 def test_a_truth_needs_no_diagnosis():
     trace, lines = warned(lambda: lr.fedrep(DRAWN, step_size=1e-12, rng=0))
     assert lines == []

@@ -147,41 +147,6 @@ def test_pflmf_descends_as_the_reference(seed):
     np.testing.assert_allclose(trace["reach_V"][-1], reach, rtol=1e-6)
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize(
-    ("problem", "method", "metric"),
-    [
-        ("data", partial(lr.flute, k=2), "loss"),
-        ("quadratic", partial(lr.pflmf, k=2), "objective"),
-        pytest.param("data", partial(lr.pflmf, k=2), "objective", marks=pytest.mark.slow),
-        pytest.param(
-            "data", partial(lr.pflmf, k=2, local_steps=3), "objective", marks=pytest.mark.slow
-        ),
-    ],
-)
-def test_steps_that_are_found_are_as_fast_as_the_best_given_one(problem, method, metric):
-    """Within a factor of 1.5 in rounds, and three for the search of the first step."""
-    truth = lr.LowRankRegression.random(n=30, d=10, singular_values=[3, 2, 1], noise=0.1, rng=0)
-    problem = {
-        "data": truth.draw(20, rng=1),
-        "quadratic": lr.QuadraticObjectives(np.random.default_rng(0).standard_normal((30, 5))),
-    }[problem]
-    run = partial(method, problem, rounds=300, rng=0)
-    found, steps = run(), 10.0 ** np.arange(-1.5, 2.1, 0.125)
-    with np.errstate(all="ignore"):
-        traces = [run(step_size=step) for step in steps]
-    curves = [trace[metric][1:] for trace in traces if trace.stop_reason != "diverged"]
-    assert 0 < len(curves) < len(steps)  # the longest steps that are stable are among them
-    lowest = min(each.min() for each in [*curves, found[metric][1:]])
-    # What was tried and taken back counts as rounds, too.
-    rounds = found["floats_up"] / traces[0]["floats_up"][1]
-    for level in (0.1, 0.01, 0.001):
-        goal = lowest + level * (curves[0][0] - lowest)
-        best = min(np.argmax(each <= goal) for each in curves if each.min() <= goal)
-        assert found[metric][1:].min() <= goal
-        assert rounds[1:][np.argmax(found[metric][1:] <= goal)] <= 1.5 * (best + 1) + 3
-
-
 def data_smoothness(data):
     return max(np.linalg.norm(X, 2) ** 2 / len(X) for X, _ in clients_of(data))
 

@@ -61,19 +61,6 @@ def check_rows(trace, clients, truth):
             close(trace["population_risk"][row], risk, UNITS * EPS * size)
 
 
-@given(cases())
-def test_local_only_on_own_data_needs_no_truth(case):
-    trace = lr.local_only(own(case))
-    assert list(trace) == ["loss", "floats_up", "floats_down", "samples"]
-    check_rows(trace, case.clients, None)
-    with_truth = lr.local_only(case.data)
-    np.testing.assert_array_equal(trace.state["theta"], with_truth.state["theta"])
-    check_rows(with_truth, case.clients, case.truth)
-    for name in ("floats_up", "floats_down"):
-        np.testing.assert_array_equal(trace[name], np.zeros(2))
-    assert (trace.rounds, trace.stop_reason) == (1, "rounds")
-
-
 @pytest.mark.parametrize("m", [[3, 40], [3, 400]])
 def test_many_dimensions_are_fitted_as_few_are(m):
     # Above 256 dimensions LAPACK takes clients of fewer samples one by one.

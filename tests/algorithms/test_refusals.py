@@ -27,7 +27,7 @@ ENTRIES = lr.Observations([0, 1], [0, 1], [1.0, 2.0])
 BIASED = lr.BiasedRegression.random(n=20, d=5, p=3, rng=0).draw(5, rng=0)
 UNBIASED = lr.ClientData(BIASED.X, BIASED.y, BIASED.offsets)
 LARGE = lr.ClientData(np.ones((1, 5000)), np.ones(1), np.arange(2))
-FULL, EMPTY, PAIR = np.eye(2), np.zeros((0, 2)), (SHARED.B, SHARED.W)
+FULL, EMPTY = np.eye(2), np.zeros((0, 2))
 
 fedrep = partial(lr.fedrep, rounds=2, rng=0)
 drawn = partial(fedrep, SHARED, m=4)
@@ -58,12 +58,9 @@ def entries(**change):
 
 CALLS = [
     (lambda: fedrep(None), TypeError, "problem must be SharedRepresentation or ClientData"),
-    (lambda: fedrep(DATA.X), TypeError, "problem"),
     (lambda: drawn(m=None), "m must be given"),
     (lambda: drawn(m=0), "m must be at least 1"),
-    (lambda: drawn(m=2.5), TypeError, "m must be an integer"),
     (lambda: drawn(m=[4] * 6), TypeError, "m must be an integer"),
-    (lambda: drawn(m=0, batches="fixed"), "m must be at least 1"),
     (lambda: drawn(m=[4] * 5, batches="fixed"), "6 integers"),
     (lambda: own(m=3), "m must not be given with ClientData"),
     (lambda: own(batches="fresh"), "batches must be 'fixed' with ClientData"),
@@ -72,47 +69,31 @@ CALLS = [
     (lambda: drawn(k=3), "k must equal the truth's rank 2"),
     (lambda: own(k=6), "5 = min(n, d)"),
     (lambda: own(k=0), "k must be at least 1"),
-    (lambda: own(k=1.0), TypeError, "k must be an integer"),
     (lambda: drawn(rounds=-1), "rounds must be at least 0"),
-    (lambda: drawn(rounds=1.5), TypeError, "rounds must be an integer"),
-    (lambda: drawn(rounds=None), TypeError, "rounds"),
     (lambda: drawn(record=0), "record must be at least 1"),
     (lambda: drawn(record=[3]), "record"),
-    (lambda: drawn(record=[0.5]), "record"),
     (lambda: drawn(participation=0), "participation must be greater than 0"),
     (lambda: drawn(participation=1.01), "participation must be at most 1"),
     (lambda: drawn(participation=0.05), "none of 6"),
-    (lambda: drawn(participation=np.nan), "participation must be finite"),
-    (lambda: drawn(participation="all"), TypeError, "participation"),
     (lambda: drawn(local_steps=0), "local_steps must be at least 1"),
-    (lambda: drawn(local_steps=1.0), TypeError, "local_steps must be an integer"),
     (lambda: drawn(head_step_size=0.1), "head_step_size needs local_steps"),
     (lambda: drawn(local_steps=1, head_step_size=0), "head_step_size must be greater"),
-    (lambda: drawn(local_steps=1, head_step_size="a"), TypeError, "head_step_size"),
     (lambda: drawn(step_size=0), "step_size must be greater than 0"),
-    (lambda: drawn(step_size=np.inf), "step_size must be finite"),
     (lambda: drawn(step_size="large"), "step_size"),
-    (lambda: drawn(step_size=[0.1]), TypeError, "step_size"),
     (lambda: drawn(step_size="smoothness"), "batches='fixed'"),
     (lambda: drawn(step_size="adaptive"), "step_size='adaptive' needs"),
     (lambda: own(step_size="theorem"), "known truth"),
     (lambda: fedrep(HEADLESS, m=4), "heads that are not all zero"),
     (lambda: drawn(normalization="mean"), "normalization"),
     (lambda: drawn(tolerance=-1), "tolerance must be at least 0"),
-    (lambda: drawn(tolerance="low"), TypeError, "tolerance"),
     (lambda: own(tolerance=0.1), "tolerance needs a known truth"),
     (lambda: drawn(start="zero"), "start must be one of"),
     (lambda: drawn(start=1.5), "start, a distance,"),
     (lambda: own(start=0.5), "start as a distance needs a known truth"),
     (lambda: drawn(start=SHARED.B.T), "start must have shape (5, 2)"),
-    (lambda: drawn(start=SHARED.B * np.nan), "start must be finite"),
-    (lambda: drawn(start=SHARED.B + 0j), TypeError, "complex"),
     (lambda: drawn(start=np.ones((5, 2))), "full column rank"),
     (lambda: drawn(start=(SHARED.B, SHARED.W[:3])), "start's heads"),
-    (lambda: drawn(start=(SHARED.B, SHARED.W * np.nan)), "start's heads"),
     (lambda: drawn(start=(SHARED.B,)), "a pair (B, W)"),
-    (lambda: drawn(start=(*PAIR, 1)), "a pair (B, W)"),
-    (lambda: drawn(lokal_steps=2), TypeError, "lokal_steps"),
     # Simulated batches.
     (lambda: fedrep(UNIFORM, m=4, batches="gram"), "Gaussian"),
     (lambda: gram(orthonormal=False), "orthonormal=True"),
@@ -136,13 +117,9 @@ CALLS = [
     (lambda: lr.simulate_heads(SHARED, (np.eye(3), EMPTY), 3), "C must have shape"),
     (lambda: lr.simulate_heads(IMPLICIT, SHARED.B, 3), "no B*"),
     # Global models.
-    (lambda: lr.fedavg("data"), TypeError, "problem"),
     (lambda: fedavg(batches="split"), "batches"),
-    (lambda: fedavg(local_steps=None), TypeError, "local_steps"),
     (lambda: fedavg(step_size="theorem"), TypeError, "step_size"),
     (lambda: fedavg(step_size=None), "stored samples"),
-    (lambda: fedavg(step_size=None, batches="gram"), "stored samples"),
-    (lambda: lr.fedsgd(SHARED, m=3, step_size=0.1, local_steps=1), TypeError, "local_steps"),
     *(
         row
         for method in (anil, maml)
@@ -160,7 +137,6 @@ CALLS = [
         )
     ),
     # FLUTE and pFL^MF.
-    (lambda: lr.flute(np.eye(3), k=1), TypeError, "LowRankRegression"),
     (lambda: flute(k=4), "k must be between 1 and 3"),
     (lambda: flute(k=None), "k must be given"),
     (lambda: flute(m=None), "m must be given"),
@@ -180,7 +156,6 @@ CALLS = [
     (lambda: flute(gamma1=-1.0), "gamma1"),
     (lambda: lr.flute(OWN, k=2, spectrum=True), "spectrum needs a known truth"),
     (lambda: lr.flute(DATA, m=2), "m must not be given"),
-    (lambda: lr.pflmf(np.eye(3), k=1), TypeError, "problem must be Objectives, ClientData"),
     (lambda: lr.pflmf(SHARED), "m must be given"),
     (lambda: pflmf(m=3), "m must be given with a truth only"),
     (lambda: pflmf(k=5), "k must be between 1 and 4"),
@@ -198,7 +173,6 @@ CALLS = [
     (lambda: pflmf(start=np.eye(4)), "start must be a name or a pair"),
     (lambda: pflmf(start=(np.eye(4), np.eye(4))), "U must have shape"),
     (lambda: pflmf(gradient_noise=-1.0), "gradient_noise must be at least 0"),
-    (lambda: personalized.local(np.eye(2)), TypeError, "problem must be Objectives or ClientData"),
     (lambda: personalized.nuclear_norm(CUSTOM, penalty=0.1), "step_size must be given"),
     (lambda: personalized.nuclear_norm(QUADRATIC, penalty=-1.0), "penalty"),
     (lambda: personalized.constrained(QUADRATIC, delta=-1.0), "delta"),
@@ -207,7 +181,6 @@ CALLS = [
     (lambda: pulled(penalty=1.0, center="median"), "center must be one of"),
     (lambda: personalized.local(QUADRATIC, start=np.eye(2)), "start must have shape"),
     # Completion and biases.
-    (lambda: lr.perfedsi(np.eye(3)), TypeError, "problem must be SideInformationCompletion"),
     (lambda: lr.perfedsi(ENTRIES), "k must be given"),
     (lambda: lr.perfedsi(SIDES), "step_size must be given where entries are drawn"),
     (lambda: lr.perfedsi(entries(A=np.eye(4, 2)), k=1), "no side information on items"),
@@ -223,7 +196,6 @@ CALLS = [
     (lambda: imc.gauss_newton(entries(values=[0.0, 0.0]), 1), "0 everywhere"),
     (lambda: imc.alternating(ENTRIES, 3), "k must be between 1 and 2"),
     (lambda: imc.alternating(ENTRIES, 1, start="warm"), "start must be"),
-    (lambda: imc.least_squares(np.eye(2)), TypeError, "observations must be Observations"),
     (lambda: biases.least_squares(BIASED, side="two"), "side must be one of"),
     (lambda: biases.fedavg(BIASED, step_size=0.1, participation=1.1), "participation"),
     (lambda: biases.fedavg(UNBIASED, step_size=0.1), "for data without a truth"),
@@ -272,8 +244,6 @@ CALLS = [
     (lambda: lr.local_only(SHARED), "m must be given"),
     (lambda: lr.local_only(SHARED, m=3, batches="other"), "batches"),
     (lambda: lr.local_only(DATA, m=3), "m must not be given"),
-    (lambda: lr.local_only(None, m=3), TypeError, "problem"),
-    (lambda: lr.pooled(None), TypeError, "data must be ClientData"),
     (lambda: lr.ridge(DATA, penalty=-1.0), "penalty must be at least 0"),
     (lambda: lr.ridge(DATA, penalty=[1.0]), "6, one per client"),
     (lambda: lr.ridge(DATA, penalty=1.0, per_client=True), "per_client"),
@@ -283,7 +253,6 @@ CALLS = [
     (lambda: lr.fit_heads(DATA, np.eye(5), ridge=-1.0), "ridge must be at least 0"),
     (lambda: lr.fit_heads(DATA, np.ones(5)), "B must have shape (5, any)"),
     (lambda: lr.fit_heads(DATA, np.ones((5, 0))), "empty"),
-    (lambda: lr.fit_heads(DATA, np.full((5, 1), np.nan)), "B must be finite"),
     (lambda: lr.fit_heads((DATA.X, DATA.y), np.eye(5)), TypeError, "data must be ClientData"),
     (lambda: lr.fit_new_clients(lr.pooled(DATA), DATA), "must have a representation"),
     # Starts, steps and trials.
@@ -298,7 +267,6 @@ CALLS = [
     ),
     (lambda: lr.truncated_start(DATA, 2, truncation=0.0), "truncation"),
     (lambda: projected(rounds=0), "rounds must be at least 1"),
-    (lambda: projected(rounds=1.5), TypeError, "rounds must be an integer"),
     (lambda: projected(step_size=0.0), "step_size must be greater than 0"),
     (lambda: projected(step_size="theorem"), TypeError, "step_size"),
     (lambda: projected(rounds=20, step_size=1e200), "diverge"),
@@ -307,9 +275,7 @@ CALLS = [
     (lambda: theorem_step_size(HEADLESS, 4), "heads that are not all zero"),
     (lambda: smoothness_step_size(ZERO, SHARED.B), "heads and samples"),
     (lambda: step(trials=0), "trials must be at least 1"),
-    (lambda: step(trials=2.0), TypeError, "trials must be an integer"),
     (lambda: step(trials=1, workers=0), "workers must be at least 1"),
-    (lambda: step(trials=1, workers=None), TypeError, "workers"),
 ]
 
 

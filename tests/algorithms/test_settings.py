@@ -241,20 +241,6 @@ def test_a_choice_changes_the_run_or_is_refused(name):
     assert same == []
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name", CASES)
-def test_what_is_recorded_changes_no_bit(name):
-    function, problem, *_ = CASES[name]
-    if "record" not in parameters(function):
-        return
-    changed = [
-        chosen
-        for chosen, settings, base in runs(name)
-        if outcome(function, problem, {**settings, "record": 3})[1] != base[1]
-    ]
-    assert changed == []
-
-
 def parameters(function):
     """Return the names of an algorithm's settings."""
     return {*list(signature(function).parameters)[1:]}

@@ -6,12 +6,6 @@ from linrep._lib.validation import count_participants
 from tests.tools import complaint
 
 
-@given(st.integers(1, 10_000), st.data())
-def test_a_share_of_the_clients_gives_back_their_number(n, data):
-    participants = data.draw(st.integers(1, n))
-    assert count_participants(n, participants / n) == participants
-
-
 @given(st.integers(1, 10_000), st.floats(0.0, 1.0, exclude_min=True))
 def test_participants_are_the_nearest_whole_number(n, participation):
     if participation * n < 0.5:

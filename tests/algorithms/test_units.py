@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.algorithms import imc, personalized
+from linrep.algorithms import imc
 from tests.algorithms.on_samples import ALL, OTHERS
 
 pytestmark = pytest.mark.compiled
@@ -18,19 +18,6 @@ DRAWN = replace(TRUTH.draw(15, rng=1), truth=None)
 FACTORS = [(1.0, 1e12), (1.0, 1e-12), (1e6, 1.0), (1e-6, 1.0), (3.0, 0.1)]
 #: Of which samples are divided by their places.
 IN_PARTS = {"altmin_gd", "anil", "maml"}
-
-#: What is in the user's units, and so must be changed with them: a step, a start or a penalty.
-GIVEN = {
-    "a step": lambda data: lr.fedsgd(data, k=2, step_size=0.1, rounds=30),
-    "a step of heads and representation": lambda data: lr.fedrep(
-        data, k=2, local_steps=2, head_step_size=0.5, step_size=0.2, rounds=30
-    ),
-    "flute's": lambda data: lr.flute(data, k=2, step_size=0.01, rounds=100, scale=0.3, rng=0),
-    "pflmf's": lambda data: lr.pflmf(data, k=2, step_size=0.3, rounds=100, rng=0),
-    "anil's": lambda data: lr.anil(data, k=2, step_size=0.05, inner_step_size=0.5, rng=0),
-    "a penalty": lambda data: personalized.distance_regularized(data, penalty=1.0, rounds=50),
-    "a distance": lambda data: personalized.constrained(data, delta=0.5, rounds=50),
-}
 
 
 def test_all_public_algorithms_of_samples_are_here():
@@ -76,23 +63,6 @@ def test_nothing_is_wrong_with_centred_data_of_one_scale(name):
     with warnings.catch_warnings():
         warnings.simplefilter("error", lr.RunWarning)
         assert ALL[name](DRAWN, 2).notes == ()
-
-
-@pytest.mark.parametrize("name", GIVEN)
-def test_what_is_given_is_in_the_units_of_the_data(name):
-    """Otherwise than where it is found: other units, other predictions."""
-    expected = GIVEN[name](DRAWN).predict(DRAWN)
-    data = replace(DRAWN, y=DRAWN.y * 10.0, X=DRAWN.X * 0.3)
-    found = GIVEN[name](data)
-    error = np.abs(found.predict(data) / 10.0 - expected).max() / np.abs(expected).max()
-    assert error > 1e-3 or found.notes
-
-
-@pytest.mark.parametrize("algorithm", [lr.fedsgd, lr.flute, lr.pflmf])
-def test_a_step_that_the_units_make_far_too_long_is_said(algorithm):
-    data = replace(DRAWN, X=DRAWN.X * 100.0)
-    with pytest.warns(lr.RunWarning, match="diverged.*step_size below"):
-        algorithm(data, k=2, step_size=0.3, rounds=60, rng=0)
 
 
 COMPLETION = {

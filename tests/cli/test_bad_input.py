@@ -366,14 +366,6 @@ def test_a_sweep_file_that_says_nothing_sensible_is_refused(place):
         assert word in done.stderr, text[:99]
 
 
-@pytest.mark.parametrize("name", ["\r", "\n", "\rmine", "\x0b", " "])
-def test_a_name_that_is_a_line_break_is_answered(place, name):
-    done, unchanged = place("merge", "new", "run", name)
-    is_answered(done)
-    assert unchanged
-    assert done.exit_code == 2
-
-
 def test_a_closed_output_is_no_bad_input():
     with pytest.raises(BrokenPipeError), bad_input(OSError):
         raise BrokenPipeError

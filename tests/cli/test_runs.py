@@ -34,16 +34,6 @@ def test_summary_groups_by_what_varies_and_writes_csv(stored, tmp_path):
     pd.testing.assert_frame_equal(table, expected, check_exact=False)
 
 
-def test_summary_of_a_condition_gives_shares(stored):
-    output = call("summary", stored / "noisy", "error < 0.1", "--by", "m")
-    lines = [line.split() for line in output.splitlines()]
-    shares = [float(line[4]) for line in lines if len(line) == 7 and line[0].isdigit()]
-    assert len(shares) == 5
-    assert "taken together over n" in output
-    assert shares == sorted(shares)
-    assert 0 <= shares[0] < shares[-1] <= 1
-
-
 def test_summary_finds_thresholds_and_their_exponents(stored):
     threshold = ("error < 0.1", "--threshold", "m", "--exponents", "n")
     lines = call("summary", stored / "noisy", *threshold).splitlines()

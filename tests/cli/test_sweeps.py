@@ -16,7 +16,7 @@ from linrep.simulation import replicates
 from linrep.simulation.parameters import known_parameters, required
 from linrep.sweeps import cell_name, open_run
 from tests.cli.support import call
-from tests.sweeps.support import content, same_rows
+from tests.sweeps.support import content
 
 SWEPT = '''
 def measure(cell, rng):
@@ -260,15 +260,6 @@ def test_a_run_from_elsewhere_runs_no_code(folder):
     for line in ("summary run", "summary run x", "merge all run", "plot run x --x a"):
         call(line)
     assert not (folder / "ran").exists()
-
-
-def test_shards_merge_into_the_whole(folder):
-    for i in (1, 2):
-        assert " of 6 replicates" in call("sweep", *MEASURE, "--shard", f"{i}/2", "--out", i)
-    call("sweep", *MEASURE, "--out", "whole")
-    assert "all: 6 of 6 replicates" in call("merge", "all", "1", "2")
-    same_rows(open_run(folder / "all"), open_run(folder / "whole"))
-    assert "6 of 6 replicates, 0 failed" in call("sweep", *MEASURE, "--out", "all")
 
 
 # --- runs that are not whole ---

@@ -63,21 +63,6 @@ def test_accuracies_like_those_of_one_class_do_not_choose(monkeypatch, accuracy,
     assert runs.choose_lr(data, fedavg, (0.1, 0.001)) == chosen
 
 
-def test_the_error_of_chance_is_that_of_a_guesser():
-    """Where clients differ in size the mean over them has a larger error than pooled samples."""
-    rng, sizes = np.random.default_rng(0), np.repeat([1, 45], 50)
-    parts = np.split(np.arange(100 + sizes.sum()), np.cumsum(sizes + 1)[:-1])
-    y = rng.integers(10, size=100 + sizes.sum())
-    data = FederatedData(np.zeros((len(y), 1)), y, [p[:1] for p in parts], [p[1:] for p in parts])
-    best = max(np.mean([np.mean(y[test] == c) for test in data.test]) for c in range(10))
-    error = (_chance(data) - best) / 2.0
-    found = [
-        np.mean([(rng.integers(10, size=len(test)) == y[test]).mean() for test in data.test])
-        for _ in range(400)
-    ]
-    assert error == pytest.approx(np.std(found), rel=0.5)
-
-
 @pytest.mark.parametrize("n", [1, 4])
 def test_chance_is_the_accuracy_of_the_best_constant_and_two_standard_errors(n):
     rng = np.random.default_rng(n)

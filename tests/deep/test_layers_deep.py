@@ -69,13 +69,6 @@ def test_dropout_keeps_what_splitmix64_says(number, salt, rows, columns, p):
     assert found.flatten().tolist() == expected
 
 
-@given(numbers=st.lists(keys, min_size=1, max_size=4), salt=salts, p=st.floats(0, 0.99))
-def test_vmap_and_loop_keep_the_same_elements(numbers, salt, p):
-    together = vmap(lambda number: undropped(number, salt, (3, 5), p))(key(numbers))
-    alone = torch.stack([undropped(key(number), salt, (3, 5), p) for number in numbers])
-    assert together.equal(alone)
-
-
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_cuda_keeps_what_the_cpu_keeps():
     numbers = key([0, -1, 2**63 - 1, -(2**63), 12345])

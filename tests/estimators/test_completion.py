@@ -284,12 +284,3 @@ def test_scikit_learns_surroundings():
     assert search.best_params_ == {"rank": 2, "ridge": 0.5}
     loaded = pickle.loads(pickle.dumps(search.best_estimator_))
     np.testing.assert_array_equal(loaded.predict(X), search.predict(X))
-
-
-def test_polars_frames():
-    polars = pytest.importorskip("polars")
-    X, y, of_users, _ = table()
-    model = MatrixCompletion(**QUICK, client_features=of_users).fit(X, y)
-    given = polars.DataFrame({name: X[name].to_numpy() for name in X})
-    again = clone(model).fit(given, polars.Series(y.to_numpy()))
-    np.testing.assert_array_equal(again.predict(given), model.predict(X))

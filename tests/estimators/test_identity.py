@@ -118,19 +118,11 @@ SINGLE = {
 }
 
 
-def of_polars(name):
-    def make(ids):
-        polars = pytest.importorskip("polars")
-        return polars.Series(ids, dtype=getattr(polars, name))
-
-    return make
-
-
 @pytest.mark.parametrize(
     ("make", "bits"),
     [
-        *((make, 53) for make in (*FLOATS.values(), of_polars("Float64"))),
-        *((make, 24) for make in (*SINGLE.values(), of_polars("Float32"))),
+        *((make, 53) for make in FLOATS.values()),
+        *((make, 24) for make in SINGLE.values()),
         (lambda ids: np.array(ids, np.float16), 11),
     ],
 )
@@ -337,14 +329,3 @@ def test_large_integers_of_arrow_with_a_gap_stay_apart():
     with pytest.raises(ValueError, match="row 2 is missing"):
         ClientData.from_frame(X, y="y", client="id")
     assert ClientData.from_frame(X.slice(0, 2), y="y", client="id").n == 2
-
-
-def test_plans_of_polars_and_its_features_are_answered_in_a_line(recwarn):
-    polars = pytest.importorskip("polars")
-    X, y = ratings()
-    with pytest.raises(TypeError, match="got a LazyFrame"):
-        MatrixCompletion(rank=0).fit(polars.from_pandas(X).lazy(), y)
-    features = polars.DataFrame({"film": range(1, 21), "z": np.arange(20.0)})
-    with pytest.raises(TypeError, match="DataFrame of pandas, indexed by item, got a polars"):
-        MatrixCompletion(rank=0, item_features=features).fit(X, y)
-    assert not recwarn.list

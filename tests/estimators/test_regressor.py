@@ -14,7 +14,7 @@ pytest.importorskip("sklearn")
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import DataConversionWarning
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, train_test_split
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -104,15 +104,6 @@ def test_a_clients_model_is_that_of_its_rows_however_these_are_ordered(method):
     np.testing.assert_array_equal(model.predict(X.iloc[order]), found[order])
     again = FederatedRegressor(method, client="client").fit(X.iloc[order], y.iloc[order])
     np.testing.assert_allclose(again.predict(X), found, rtol=1e-6)
-
-
-def test_held_out_rows_keep_their_index():
-    X, y = table()
-    parts = train_test_split(X, y, stratify=X["client"], random_state=0)
-    model = FederatedRegressor(client="client").fit(parts[0], parts[2])
-    parts[1]["prediction"] = model.predict(parts[1])
-    assert np.corrcoef(parts[1]["prediction"], y[parts[1].index])[0, 1] > 0.999
-    assert model.score(parts[1].drop(columns="prediction"), parts[3]) > 0.99
 
 
 @pytest.mark.parametrize("names", [[1, 0, 2, 3], [("a", "x"), ("id", ""), ("a", "y"), ("b", "x")]])
@@ -353,28 +344,3 @@ def test_in_pipelines_searches_and_folds():
     assert search.best_params_ == {"k": 3, "method": "fedrep"}
     again = pickle.loads(pickle.dumps(search))
     np.testing.assert_array_equal(again.predict(X), search.predict(X))
-
-
-def test_frames_of_polars():
-    polars = pytest.importorskip("polars")
-    X, y = table()
-    frame = polars.DataFrame(X.to_dict("list"))
-    model = FederatedRegressor(client="client").fit(frame, y.tolist())
-    assert model.feature_names_in_.tolist() == [*X.columns]
-    np.testing.assert_allclose(model.predict(frame), fitted().predict(X))
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(frame.select("y", "client", "x", "z"))
-
-
-@pytest.mark.parametrize("method", ["local", "ridge_to_mean"])
-def test_exact_labels_give_back_coefficients_and_intercepts(method):
-    """Of covariates far from centred, whose columns have sizes of their own."""
-    rng = np.random.default_rng(0)
-    coefficients, intercepts = rng.standard_normal((4, 3)), 10.0 * rng.standard_normal(4)
-    place = np.repeat(np.arange(4), 25)
-    X = np.array([5.0, -2.0, 30.0]) + rng.standard_normal((100, 3)) * [1.0, 0.1, 10.0]
-    y = np.einsum("sd,sd->s", X, coefficients[place]) + intercepts[place]
-    model = FederatedRegressor(method, client=0, ridge=1e-9)
-    model.fit(np.column_stack([place, X]), y)
-    np.testing.assert_allclose(model.coef_, coefficients, atol=1e-5)
-    np.testing.assert_allclose(model.intercept_, intercepts, atol=1e-4)

@@ -287,15 +287,6 @@ def test_sizes_reach_every_part_and_change_no_stream(tmp_path):
     assert (drawn.summary.loc[2, "value"] > 2.0).all()
 
 
-def test_default_sizes_are_no_other_ones(tmp_path):
-    assert SIZED.others() == SIZED.with_sizes({"a": (1, 2), "replicates": 4}).others() == {}
-    assert SIZED.with_sizes({"replicates": 4}).others(quick=True) == {"replicates": 4}
-    assert SIZED.with_sizes({"a": 1}).others(quick=True) == {}
-    found = make_figure(SIZED, out=tmp_path).manifest["result"]
-    assert found["caption"] == "more = 0.5, 4 replicates."
-    assert "others" not in found["settings"]
-
-
 def test_every_largest_size_has_a_reason():
     """But 1, above which no share is, and no distance."""
     silent = []

@@ -107,15 +107,6 @@ def test_every_number_says_what_makes_it_comparable():
     assert sum(line["order"]["order"]) == line["first"]["share"][1] == 20
 
 
-def test_the_same_rows_have_the_same_digits():
-    found = record.compare(
-        recorded(), manifest(rows())["result"], kept=rows(), new_kept=rows(), again=summary(rows())
-    )
-    assert set(found["outcome"]) == {record.SAME}
-    assert set(found["figure"]) == {"toy.one"}
-    assert set(found["part"]) == {"number", "rows", "caption"}
-
-
 def test_independent_runs_are_inside():
     """So rarely outside that in thirty runs of eighteen numbers not one may be."""
     old, outside = recorded(), 0

@@ -163,17 +163,6 @@ def test_pairs_have_the_p_values_of_the_paired_test_by_holm():
     np.testing.assert_allclose(found["difference"][0], (wide["A"] - wide["B"]).mean())
 
 
-def test_among_equal_methods_an_order_is_hardly_ever_claimed():
-    names = pd.MultiIndex.from_product(
-        [range(200), list("ABCDEF"), range(5)], names=["trial", "method", "replicate"]
-    )
-    values = np.random.default_rng(0).standard_normal(len(names))
-    rows = pd.Series(values, names, name="accuracy").reset_index()
-    found = summaries.against_highest(rows, by=["trial"])
-    wrong = len({trial for (trial, _), how in found.items() if how == "lower"})
-    assert wrong <= 20  # of 200 at the level 5 %: more has probability 1 %
-
-
 def test_recorded_rows_are_those_of_the_traces():
     truth = lr.SharedRepresentation.random(n=4, d=5, k=2, rng=0)
     runs = [

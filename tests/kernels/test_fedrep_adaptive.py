@@ -126,23 +126,3 @@ def test_no_data_make_it_diverge_or_leave_it_worse(seed, n, d, scale, repeated):
     undone = int(np.sum(metrics[1:, LOSS] > metrics[1, LOSS] * (1.0 + 1e-9) + 1e-12))
     assert memory.numbers[kernel.ACCEPTED] <= 30 - undone
     np.testing.assert_allclose(BT @ BT.T, np.eye(k), atol=1e-10)
-
-
-def test_it_comes_to_the_least_loss():
-    rng = np.random.default_rng(0)
-    n, d, k, m = 40, 12, 3, 15
-    X = rng.standard_normal((n * m, d))
-    B, W = frame(rng, d, k), rng.standard_normal((n, k))
-    y = np.sum(X * np.repeat(W @ B.T, m, axis=0), axis=1)
-    memory = kernel.memory(n, k, d)
-    offsets = np.arange(0, n * m + 1, m)
-    kernel.largest_curvatures(X, offsets, memory.largest, np.empty(m), np.empty(d))
-    BT, heads = np.ascontiguousarray(frame(rng, d, k).T), np.zeros((n, k))
-    metrics = np.full((81, 5), np.nan)
-    kernel.run_adaptive(
-        Samples(X, y, offsets), memory, np.tile(np.arange(n), (80, 1)), BT, heads,
-        Settings(1.0, True, EXACT, 0.0, True, -1.0), no_truth(d, k), metrics,
-        workspace(k, d, m, n),
-    )  # fmt: skip
-    assert metrics[-1, LOSS] < 1e-20
-    assert (metrics[1:, kernel.STEP] > 0.0).all()

@@ -43,18 +43,6 @@ def test_it_is_the_routine_of_lapack_to_the_last_bit(system):
     np.testing.assert_array_equal(solve(A, y), expected)
 
 
-@given(systems())
-def test_it_is_numpys_solution_within_the_problems_conditioning(system):
-    A, y = system
-    m, k = A.shape
-    expected = np.linalg.lstsq(A, y, rcond=RANK_TOLERANCE)
-    singular = expected[3]
-    trusted = singular[singular > RANK_TOLERANCE * singular[0]]
-    # Two builds of LAPACK may differ by rounding, which the smallest trusted value amplifies.
-    error = 1e-14 * max(m, k) * (singular[0] / trusted[-1]) * np.linalg.norm(y) / trusted[-1]
-    np.testing.assert_allclose(solve(A, y), expected[0], rtol=0.0, atol=error)
-
-
 def test_repeated_singular_values_and_no_equations_that_differ():
     np.testing.assert_allclose(solve(np.eye(3), np.arange(3.0)), np.arange(3.0), atol=1e-15)
     same = solve(np.ones((4, 3)), np.full(4, 6.0))

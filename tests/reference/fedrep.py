@@ -114,22 +114,6 @@ def round(
     return B_new, W_new, loss_sum / len(selected)
 
 
-def trajectory(clients, B, W, schedule, step_size, **kwargs):
-    """Algorithm 2's outer loop on fixed data: one `round` per row of `schedule`.
-
-    Returns lists (Bs, Ws, losses); Bs and Ws begin with the start, so are one longer than losses.
-    """
-    Bs = [np.array(B, dtype=float)]
-    Ws = [np.array(W, dtype=float)]
-    losses = []
-    for selected in schedule:
-        B_next, W_next, loss = round(clients, Bs[-1], Ws[-1], selected, step_size, **kwargs)
-        Bs.append(B_next)
-        Ws.append(W_next)
-        losses.append(loss)
-    return Bs, Ws, losses
-
-
 def metrics(B, W, B_star, W_star):
     """Distance (10), root mean square head error, and population risk (4).
 
@@ -240,67 +224,3 @@ def local_only(clients):
     for X, y in clients:
         rows.append(np.linalg.lstsq(X, y, rcond=None)[0])
     return np.array(rows)
-
-
-# The operator form of Appendix B.
-
-
-def operator(clients_X, M):
-    """A(M) of equation (13): all <e_i x_ij^T, M> = x_ij^T M_i, stacked client by client."""
-    values = []
-    for i, X in enumerate(clients_X):
-        for x in X:
-            values.append(x @ M[i])
-    return np.array(values)
-
-
-def adjoint(clients_X, v):
-    """Adjoint of A, section B.1: sum_ij v_ij e_i x_ij^T, (n, d)."""
-    M = np.zeros((len(clients_X), clients_X[0].shape[1]))
-    position = 0
-    for i, X in enumerate(clients_X):
-        for x in X:
-            M[i] += v[position] * x
-            position += 1
-    return M
-
-
-def round_operator_form(clients, B, W_star, B_star, step_size):
-    """Equations (14) to (16), full participation, noiseless labels Y = A(W* B*^T).
-
-    Returns (B_bar, B_new, W_new). Only the X_i of `clients` are read, and all must have the same
-    number of samples m. (14) is solved as one least-squares problem in all n k entries of W.
-    """
-    clients_X = [X for X, _ in clients]
-    n = len(clients_X)
-    k = B.shape[1]
-    m = clients_X[0].shape[0]
-    if any(X.shape[0] != m for X in clients_X):
-        raise ValueError("equations (13) to (16) have one m for all clients")
-    Y = operator(clients_X, W_star @ B_star.T)
-    design = np.zeros((n * m, n * k))
-    for i in range(n):
-        for p in range(k):
-            unit = np.zeros((n, k))
-            unit[i, p] = 1.0
-            design[:, i * k + p] = operator(clients_X, unit @ B.T)
-    W_new = np.linalg.lstsq(design, Y, rcond=None)[0].reshape(n, k)
-    residual = operator(clients_X, W_new @ B.T - W_star @ B_star.T)
-    B_bar = B - step_size / (n * m) * adjoint(clients_X, residual).T @ W_new
-    return B_bar, orthonormalize(B_bar), W_new
-
-
-def lemma1_rows(clients_X, B, W_star, B_star):
-    """F of Lemma 1, row i from equation (27): (G^i)^-1 (G^i D^i - C^i) w_i*.
-
-    G^i = B^T Pi^i B, C^i = B^T Pi^i B*, D^i = B^T B*, with Pi^i = X_i^T X_i / m_i as in (26).
-    Every G^i must be invertible, so m_i >= k.
-    """
-    F = np.zeros((len(clients_X), B.shape[1]))
-    for i, X in enumerate(clients_X):
-        Pi = X.T @ X / X.shape[0]
-        G = B.T @ Pi @ B
-        C = B.T @ Pi @ B_star
-        D = B.T @ B_star
-        F[i] = np.linalg.inv(G) @ (G @ D - C) @ W_star[i]
-    return F

@@ -7,9 +7,8 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
 
 from linrep.stats import transition_point
-from tests.stats.shared import RUNS, levels
+from tests.stats.shared import levels
 from tests.strategies import seeds
-from tests.tools import FALSE_ALARM, first_of
 
 
 @st.composite
@@ -98,45 +97,6 @@ def test_estimate_and_interval_are_those_of_logistic_regression(level):
         assert 2.0 * (at_end.fun - best.fun) == pytest.approx(
             scipy_stats.chi2.ppf(0.95, 1), abs=1e-4
         )
-
-
-def test_proportions_that_are_logistic_are_recovered():
-    x = np.geomspace(1.0, 100.0, 9)
-    trials = np.full(9, 10**9)
-    successes = np.round(trials * expit(-2.5 * np.log(x / 12.0)))
-    result = transition_point(x, successes, trials, level=0.2)
-    # Without noise, all that is off is the rounding to whole numbers.
-    assert result.x == pytest.approx(12.0 * 4.0 ** (1 / 2.5), rel=1e-6)
-    assert result.slope == pytest.approx(-2.5, rel=1e-6)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("slope", "level"), first_of([(3.0, 0.5), (-6.0, 0.5), (3.0, 0.8)]))
-def test_the_interval_of_a_transition_covers_about_as_often_as_it_says(slope, level, fresh_rng):
-    """Thirty trials at each of eight x: the likelihood ratio is nearly chi-square.
-
-    Two one-sided binomial tests over 1 000 data sets (100 uncompiled), with a margin of 0.02 on
-    either side for what is not exact.
-    """
-    x = np.geomspace(1.0, 100.0, 8)
-    chance = expit(slope * np.log(x / 9.0))
-    place = 9.0 * np.exp(logit(level) / slope)
-    covered = 0
-    for _ in range(RUNS // 4):
-        result = transition_point(x, fresh_rng.binomial(30, chance), 30, level=level)
-        covered += result.low <= place <= result.high
-    less = scipy_stats.binomtest(covered, RUNS // 4, 0.93, alternative="less")
-    more = scipy_stats.binomtest(covered, RUNS // 4, 0.97, alternative="greater")
-    assert min(less.pvalue, more.pvalue) > FALSE_ALARM / 6
-
-
-def test_a_transition_too_sharp_for_the_grid_is_covered(fresh_rng):
-    """Nearly always a perfect jump, whose interval is the bracket: it misses next to never."""
-    x = np.geomspace(1.0, 100.0, 8)
-    for place in np.geomspace(1.5, 70.0, 40):
-        chance = expit(1e4 * np.log(x / place))
-        result = transition_point(x, fresh_rng.binomial(30, chance), 30)
-        assert result.low <= place <= result.high
 
 
 @pytest.mark.parametrize("trials", [3, 50])

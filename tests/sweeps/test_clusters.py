@@ -98,33 +98,6 @@ def test_one_interrupt_does_not_wait_for_a_frozen_worker(tmp_path, cluster, froz
     assert 0 < open_run(tmp_path / "run").count() < 8000
 
 
-@pytest.mark.slow
-def test_where_nobody_answers_it_is_said_how_to_go_on(tmp_path, cluster, frozen, capfd):
-    processes = cluster.run(os.getpid).values()
-
-    def freeze():
-        for process in processes:
-            frozen(process)
-        until = time.monotonic() + PATIENCE
-        said = ""
-        while "Ctrl-C ends this" not in said and time.monotonic() < until:
-            time.sleep(0.1)
-            said += capfd.readouterr().err
-        os.kill(os.getpid(), signal.SIGINT)
-
-    thread = once_there_are_parts(tmp_path / "run", freeze)
-    with pytest.raises(Stopped) as stopped:
-        run(slow(4000), tmp_path / "run", executor=cluster.get_executor(), chunk_seconds=0.05)
-    thread.join()
-    assert stopped.value.at_once
-    for process in processes:
-        os.kill(process, signal.SIGCONT)
-    count = open_run(tmp_path / "run").count()
-    assert 0 < count < 8000
-    again = run(slow(400), tmp_path / "again", executor=cluster.get_executor())
-    assert again.count() == again.total
-
-
 class Scheduler:
     """Dask's, of two workers, of which B is heard of no more."""
 

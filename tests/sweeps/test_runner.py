@@ -1,6 +1,5 @@
 """Running: the same rows whoever computes them, only what is missing, all that was asked for."""
 
-import importlib
 import signal
 import threading
 import warnings
@@ -16,7 +15,7 @@ import linrep as lr
 from linrep.sweeps import Grid, Run, Stopped, Sweep, open_run, run, runner
 from linrep.sweeps.todo import _shares
 from tests.sweeps import functions
-from tests.sweeps.support import Counting, content, numbers, same_rows, toy
+from tests.sweeps.support import Counting, numbers, same_rows, toy
 from tests.tools import interrupted
 
 
@@ -70,16 +69,6 @@ def test_the_order_of_cells_makes_no_difference_to_what_is_in_them(tmp_path, alo
 # --- only what is missing ---
 
 
-def test_a_finished_run_computes_nothing_again(tmp_path):
-    function = Counting()
-    run(toy(function), tmp_path / "run")
-    before = content(tmp_path / "run")
-    stored = run(toy(function), tmp_path / "run", workers=2)
-    assert function.total == 6
-    assert stored.count() == 6
-    assert content(tmp_path / "run") == before
-
-
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path, workers, monkeypatch):
     function = Counting()
@@ -106,26 +95,6 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, workers, monkeypatch)
     assert function.total == 240 - 3
     whole = large(functions.uniform, name="counting", replicates=20)
     same_rows(stored, run(whole, tmp_path / "whole"))
-
-
-def test_a_sweep_stopped_from_the_keyboard_keeps_what_was_finished(tmp_path, monkeypatch):
-    wait, waits = runner.wait, []
-
-    def interrupt(*arguments, **options):
-        waits.append(1)
-        if len(waits) == 3:
-            raise KeyboardInterrupt
-        return wait(*arguments, **options)
-
-    monkeypatch.setattr(runner, "wait", interrupt)
-    sweep = large(functions.uniform, replicates=50)
-    with pytest.raises(Stopped, match="stopped at") as caught:
-        run(sweep, tmp_path / "run", chunk_seconds=1e-9)
-    monkeypatch.undo()
-    count = open_run(tmp_path / "run").count()
-    assert 2 <= count < 600
-    assert f"{count} of 600" in str(caught.value)
-    same_rows(run(sweep, tmp_path / "run"), run(sweep, tmp_path / "whole"))
 
 
 @pytest.mark.parametrize("stride", [23, pytest.param(1, marks=pytest.mark.slow)])
@@ -264,25 +233,6 @@ def test_shards_may_share_a_directory(tmp_path, alone):
 
 
 # --- what makes no difference ---
-
-
-def test_editing_or_moving_the_function_computes_nothing_again(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(tmp_path)
-    source = "def measured(cell, rng):\n    {}\n    return rng.random()\n"
-    (tmp_path / "swept_before.py").write_text(source.format('"""Say what."""'))
-    (tmp_path / "swept_after.py").write_text("x = 1\n\n\n" + source.format('"""Another text."""'))
-    importlib.invalidate_caches()
-
-    def sweep(module):
-        return toy(importlib.import_module(module).measured)
-
-    first = run(sweep("swept_before"), tmp_path / "run")
-    before = content(first.path)
-    assert run(sweep("swept_after"), first.path, workers=2, chunk_seconds=7.0).count() == 6
-    assert content(first.path) == before
-    first.path.rename(tmp_path / "elsewhere")
-    assert run(sweep("swept_after"), tmp_path / "elsewhere").count() == 6
-    assert content(tmp_path / "elsewhere") == before
 
 
 # --- what functions may be ---

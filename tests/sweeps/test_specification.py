@@ -147,18 +147,6 @@ def test_another_sweep_is_refused_and_more_of_the_same_extends(tmp_path):
 # --- one replicate again, alone ---
 
 
-@pytest.mark.parametrize("function", [functions.normal, functions.uniform])
-def test_every_replicate_is_the_same_again(tmp_path, function):
-    sweep = toy(function, [{"a": 1, "b": "x"}, {"a": 2, "b": 0.1}], 4)
-    rows = run(sweep, tmp_path / "run").read()
-    for cell in sweep.grid:
-        for replicate in range(4):
-            again = sweep.only({"a": cell["a"]}, replicate)
-            mine = rows[(rows["a"] == cell["a"]) & (rows["replicate"] == replicate)]
-            for name in again:
-                assert again[name].tolist() == mine[name].tolist()
-
-
 def test_paired_cells_and_streams_by_purpose_are_the_same_again(tmp_path):
     def draw(cell, rng):
         return {name: stream.random() for name, stream in rng.items()}

@@ -114,15 +114,6 @@ def test_a_later_generation_replaces_earlier_rows(tmp_path):
     assert open_run(first.path).count() == 6
 
 
-def test_rows_outside_the_specification_are_not_shown(tmp_path):
-    """Another process may extend a sweep while this one has it open."""
-    opened = run(toy(replicates=2), tmp_path / "run")
-    before = numbers(opened)
-    run(toy(cells=[{"a": 1}, {"a": 2}, {"a": 3}], replicates=4), tmp_path / "run", extend=True)
-    same_rows(numbers(opened), before)
-    assert opened.count() == 4
-
-
 # --- what a directory holds ---
 
 

@@ -1,7 +1,6 @@
 """Several processes in one run directory, and parts of several makes: what is read stays right."""
 
 import math
-import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -209,29 +208,6 @@ def test_unstored_groups_of_a_parameter_that_some_cells_lack(tmp_path, values):
         assert len(table) == 3
         assert table["missing"].sum() == 2
         assert table["replicates"].sum() == 1
-
-
-def test_reading_while_parts_are_put_together_again_and_again(tmp_path, apart):
-    whole = run(toy(replicates=6), tmp_path / "whole")
-    stored = apart(toy(replicates=6), tmp_path / "run")
-    over = threading.Event()
-    seen = []
-
-    def reader():
-        while not over.is_set():
-            found = open_run(stored.path)
-            seen.append((found.completeness().whole, len(found.read(partial=True))))
-
-    with ThreadPoolExecutor(1) as pool:
-        reading = pool.submit(reader)
-        for size in (2, 3, 4, 5):
-            compact(stored, stored.parts()[:size])
-            time.sleep(0.05)
-        over.set()
-        reading.result()
-    assert seen
-    assert set(seen) == {(True, 12)}
-    same_rows(open_run(stored.path), whole)
 
 
 # --- what two machines have computed ---

@@ -13,7 +13,7 @@ from multiprocessing import get_context
 
 import pytest
 
-from linrep.sweeps import load, open_run, run, workers
+from linrep.sweeps import load, run, workers
 from linrep.sweeps.chunks import sealed
 from linrep.sweeps.targets import own_sources
 from linrep.sweeps.workers import WorkerEnded, WorkerPool, run_jobs, run_sealed
@@ -115,17 +115,6 @@ def test_a_function_reaches_a_machine_that_has_not_its_file(tmp_path, monkeypatc
         (tmp_path / f"{name}.py").unlink()
     value = pool.submit(functions.first_value, there).result()
     assert 10.0 <= value < 11.0
-
-
-def test_a_poison_in_a_notebooks_function_is_found_too(tmp_path):
-    def local(cell, rng):
-        if cell["a"] == 2:
-            os._exit(3)
-        return rng.random()
-
-    stored = run(toy(local, replicates=1, name="local"), tmp_path / "run", processes=True)
-    assert (stored.count(), stored.failed()) == (2, 1)
-    assert open_run(tmp_path / "run").failures()["a"].tolist() == [2]
 
 
 @pytest.fixture

@@ -65,12 +65,6 @@ def test_heads_have_no_second_moment_at_m_k_and_m_k_plus_1():
     np.testing.assert_array_equal(expectations.head_error(3, [3, 4, 5], outside=0.0), [0, 0, 0])
 
 
-def test_a_new_client_needs_k_samples_and_a_local_one_d():
-    d, k, m = 100, 2, 10
-    new = expectations.new_client_error(k, m, outside=0.05, inside=1.0, noise=0.1)
-    assert new < 0.02 < 0.5 < expectations.least_squares_error(d, m, signal=1.0, noise=0.1)
-
-
 DESIGNS = ["gaussian", "rademacher", "uniform", "sphere", "student_t"]
 
 

@@ -24,18 +24,6 @@ def test_flute_floor_is_that_of_perturbed_decompositions(n, d, k):
     close(flute.sufficient_samples(truth, k, floor.error), 100.0, 1e-9)
 
 
-def test_flute_runs_end_at_the_floor():
-    truth = low_rank(10, 6, [1.0, 1.0, 0.3])
-    m = 400
-    ends = [
-        lr.flute(truth, m=m, k=2, rounds=1500, record=1500, rng=seed)["client_error"][-1]
-        for seed in range(12)
-    ]
-    spread = 4.0 * np.std(ends, ddof=1) / np.sqrt(len(ends))
-    predicted = flute.floor(truth, 2, m).error
-    assert abs(np.mean(ends) - predicted) <= spread + predicted * truth.d / m
-
-
 RATES = [  # n, d, k, step over 1/lambda_1, regularizer's step over it
     (5, 4, 2, 0.2, 1.1), (4, 6, 2, 0.98, 0.9), (6, 5, 3, 0.2, 0.01), (5, 6, 1, 0.3, 3.2),
     (5, 3, 3, 0.2, 0.5), (3, 3, 3, 0.1, 2.0),
@@ -53,26 +41,6 @@ def test_flute_local_rate_is_that_of_the_derivative(n, d, k, step, share):
     truth, steps = near(n, d, step, share)
     twin = reference.flute_local_rate(truth.Phi, k, *steps.values())
     np.testing.assert_allclose(flute.local_rate(truth, k, **steps), twin, rtol=1e-8)
-
-
-@pytest.mark.parametrize(("n", "d", "k", "step", "share"), RATES)
-def test_flute_runs_near_the_best_models(n, d, k, step, share):
-    truth, steps = near(n, d, step, share)
-    best, rng = truth.best(k), np.random.default_rng(1)
-    rate = flute.local_rate(truth, k, **steps)
-    starts = {  # all entries moved; the same models, out of balance
-        "client_error": [M + 1e-3 * rng.standard_normal(M.shape) for M in (best.B, best.W)],
-        "imbalance": [best.B * 1.001, best.W / 1.001],
-    }
-    for (name, start), factor in zip(starts.items(), rate, strict=True):
-        rounds = int(np.ceil(16.0 / -np.log(factor)))
-        run = lr.flute(
-            truth, k=k, batches="population", start=tuple(start), rounds=rounds,
-            measure=lambda B, W: {"imbalance": np.linalg.norm(B.T @ B - W.T @ W)}, **steps,
-        )  # fmt: skip
-        half = rounds // 2
-        found = np.log(run[name][-1] / run[name][half]) / (rounds - half)
-        close(found, np.log(factor), 0.02)
 
 
 def completion(**sizes):
@@ -123,18 +91,3 @@ def test_perfedsi_small_steps():
     rate = perfedsi.mean_rate(truth, step_size=1e-4, local_steps=3)
     small = perfedsi.small_step_rate(truth, step_size=1e-4, local_steps=3)
     close((1.0 - rate) / (1.0 - small), 1.0, 1e-3)
-
-
-def test_perfedsi_runs_near_the_truth():
-    truth = completion(n=12, d=5, p=3, k=1)
-    rng = np.random.default_rng(0)
-    start = tuple(M + 1e-4 * rng.standard_normal(M.shape) for M in (truth.U, truth.V))
-    settings = {"step_size": 0.2, "local_steps": 2, "participants": 12}
-    squares = np.array([
-        lr.perfedsi(truth, rounds=30, start=start, rng=seed, **settings)["error"][[10, 30]] ** 2
-        for seed in range(100)
-    ])  # fmt: skip
-    first, last = squares.mean(axis=0)
-    errors = squares.std(axis=0, ddof=1) / 10.0 / squares.mean(axis=0)
-    rate = perfedsi.mean_square_rate(truth, **settings)
-    assert abs(np.log(last / first) / 20 - np.log(rate)) <= 4.0 * np.hypot(*errors) / 20 + 5e-3

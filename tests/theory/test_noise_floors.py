@@ -11,19 +11,6 @@ from tests.theory.support import check_mean, problem
 from tests.tools import close
 
 
-def test_the_twin_by_hand():
-    """One client, k = p = 1, w = 1, m = 4: M <- (1 - 2 a + b) M + c."""
-    eta = 0.5
-    a, b, c = eta * 3 / 4, eta**2 * 3 * 5 / 16, eta**2 * 3 / 16
-    one = np.ones((1, 1))
-    after = reference.mean_square_round(2 * one, one, 1, 4, 3.0, eta, False)
-    close(after, (1 - 2 * a + b) * 2 * one + 9 * c, 1e-14)
-    # Split: nu = 4, and the head adds (9 + 2)/2 to the noise.
-    a, b, c = eta, eta**2 * 4 * 6 / 16, eta**2 * 4 / 16
-    after = reference.mean_square_round(2 * one, one, 1, 4, 3.0, eta, True)
-    close(after, (1 - 2 * a + b) * 2 * one + (9 + 11 / 2) * c, 1e-14)
-
-
 @pytest.mark.slow
 @given(seeds, st.integers(1, 3), st.integers(0, 3), st.booleans(), st.booleans(), st.integers(2, 9))
 def test_fresh_batches_against_the_twin(seed, k, extra, split, equal, more):

@@ -7,7 +7,7 @@ import linrep as lr
 from linrep.algorithms.baselines import alternating
 from tests.algorithms.support import own
 from tests.reference import baselines as reference
-from tests.strategies import cases, seeds
+from tests.strategies import cases
 
 
 @pytest.mark.parametrize("largest", [alternating._DENSE, 0], ids=["written out", "LSQR"])
@@ -46,34 +46,6 @@ def test_the_objective_never_increases(case, ridge, rounds):
     assert (np.diff(trace["objective"]) <= 0).all()
     assert trace.rounds == rounds or trace.stop_reason == "converged"
     assert list(trace) == ["loss", "objective", "samples"]
-
-
-@given(cases(m=(1, 6)), st.sampled_from([0.05, 1.0]))
-def test_of_full_rank_it_is_ridge_of_each_client(case, ridge):
-    k = min(case.n, case.d)
-    trace = lr.alternating_least_squares(own(case), k=k, ridge=ridge, rounds=400, tolerance=0.0)
-    alone = lr.ridge(own(case), penalty=ridge).state["theta"]
-    expected = reference.objective(case.clients, alone, np.full(case.n, ridge))
-    assert trace["objective"][-1] >= expected * (1 - 1e-9)
-    if k == case.d:
-        assert trace["objective"][-1] == pytest.approx(expected, rel=1e-9, abs=1e-18)
-    else:
-        assert trace["objective"][-1] == pytest.approx(expected, rel=0.05)
-
-
-@given(seeds)
-def test_noiseless_data_give_the_truth(seed):
-    truth = lr.SharedRepresentation.random(n=20, d=6, k=2, rng=seed)
-    trace = lr.alternating_least_squares(truth.draw(10, rng=seed), k=2, rounds=300, tolerance=0.0)
-    assert lr.subspace.distance(trace.state["B"], truth.B) < 1e-5
-
-
-def test_it_comes_near_the_global_minimum_of_lower_rank():
-    truth = lr.LowRankRegression.random(n=12, d=5, singular_values=[3, 2, 1], noise=0.1, rng=0)
-    data = truth.draw(9, rng=1)
-    best = lr.empirical_risk_minimizer(data, 2, rng=0).loss
-    trace = lr.alternating_least_squares(data, k=2, rounds=2000, tolerance=1e-13)
-    assert best * (1 - 1e-9) <= trace["loss"][-1] <= best * 1.001
 
 
 def test_heads_without_signal_leave_directions_open():

@@ -44,9 +44,3 @@ def test_it_is_a_stationary_point_that_no_method_undercuts(m, k):
     assert further.loss <= flute["loss"][-1] * (1 + 1e-9) + 1e-20
     fedrep = lr.fedrep(data, k=k, rounds=300, rng=0)
     assert fit.loss <= fedrep["loss"][-1] * (1 + 1e-9)
-
-
-def test_few_samples_are_interpolated():
-    truth = LowRankRegression.random(n=4, d=5, noise=1.0, rng=0)
-    fit = empirical_risk_minimizer(truth.draw(2, rng=1), 3, restarts=1, rng=2)
-    assert fit.loss < 1e-20

@@ -5,7 +5,6 @@ import pytest
 
 import linrep as lr
 from tests.reference import meta as reference
-from tests.tools import first_of
 
 BOTH = pytest.mark.parametrize("method", [lr.anil, lr.maml])
 TRUTH = lr.SharedRepresentation.random(n=100, d=10, k=2, rng=0)
@@ -56,18 +55,3 @@ def test_too_long_a_step_diverges_and_says_so(method):
     trace = method(TRUTH, m=6, rounds=200, step_size=1e3, rng=1)
     assert trace.stop_reason == "diverged"
     assert np.isfinite(trace.state["B"]).all()
-
-
-@BOTH
-@pytest.mark.parametrize("first_order", first_of([False, True]))
-def test_both_learn_the_representation_better_from_more_samples(method, first_order):
-    """Without noise, from diverse clients; what one inner step misses is of order 1/root(m)."""
-    ends = {
-        m: np.mean([
-            method(TRUTH, m=m, rounds=400, first_order=first_order, rng=seed)["distance"][-50:]
-            for seed in range(3)
-        ])
-        for m in (10, 40)
-    }  # fmt: skip
-    assert ends[10] < 0.1
-    assert ends[40] < 0.7 * ends[10]

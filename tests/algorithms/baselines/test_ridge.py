@@ -4,7 +4,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import linrep as lr
-from linrep.algorithms import personalized, ridges
+from linrep.algorithms import ridges
 from tests.algorithms.support import own
 from tests.reference import baselines as reference
 from tests.strategies import cases, seeds
@@ -147,22 +147,6 @@ def test_pooled_is_least_squares_on_all_samples(case):
     trace = lr.pooled(own(case))
     expected = np.linalg.pinv(case.X) @ case.y
     alike(trace.state["theta"], np.tile(expected, (case.n, 1)), 1e-6)
-
-
-def test_between_each_client_alone_and_all_together():
-    """Without a penalty towards the mean every client is alone; with a huge one all are the same.
-
-    Beside gradient steps on the same objective, whose penalty stands beside means of m samples.
-    """
-    rng = np.random.default_rng(0)
-    data = lr.ClientData.from_list(
-        [(rng.standard_normal((9, 3)), rng.standard_normal(9)) for _ in range(4)]
-    )
-    alone, together = lr.local_only(data).state["theta"], lr.pooled(data).state["theta"]
-    alike(lr.ridge_to_mean(data, penalty=1e-9).state["theta"], alone)
-    alike(lr.ridge_to_mean(data, penalty=1e9).state["theta"], together)
-    other = personalized.distance_regularized(data, penalty=2.0 / 9, rounds=20_000)
-    alike(lr.ridge_to_mean(data, penalty=2.0).state["theta"], other.state["theta"])
 
 
 def test_heads_of_new_clients_take_a_ridge():

@@ -168,22 +168,6 @@ def test_cutting_a_run_into_calls_changes_nothing(truth, seed, options, batches,
         assert len(calls) == -(-7 // per_call)
 
 
-@given(truths(), seeds, settings(), st.sampled_from(["random", "moments", "projected_gradient"]))
-def test_a_truth_with_fixed_batches_runs_on_the_data_it_draws(truth, seed, options, start):
-    run = {"start": start, "rounds": ROUNDS, "rng": seed, **options}
-    drawn = truth.draw(4, rng=seed)
-    from_truth = lr.fedrep(truth, m=4, batches="fixed", **run)
-    same_numbers(from_truth, lr.fedrep(drawn, **run))
-
-
-@given(cases(), settings())
-def test_the_callers_arrays_stay_as_they_are(case, options):
-    arrays = [array.copy() for array in (case.X, case.y, case.B, case.W)]
-    lr.fedrep(case.data, start=(case.B, case.W), rounds=ROUNDS, rng=0, **options)
-    for array, before in zip((case.X, case.y, case.B, case.W), arrays, strict=True):
-        np.testing.assert_array_equal(array, before)
-
-
 def same_numbers_of_state(one, other):
     for name, value in one.state.items():
         np.testing.assert_array_equal(value, other.state[name])

@@ -9,14 +9,10 @@ from numpy.linalg import norm
 import linrep as lr
 from linrep import ClientData, LowRankRegression
 from linrep.algorithms.flute import rounds as flute_rounds
-from linrep.problems.subspace import distance
-from tests.algorithms.support import clients_of, same_numbers, schedule, streams
+from tests.algorithms.support import clients_of, schedule, streams
 from tests.reference import flute as reference
 from tests.strategies import seeds
 from tests.tools import close
-
-SPECTRA = ([3.0, 2.0, 1.0, 0.5], [1.0, 1.0, 1.0], [2.0, 2.0, 0.5, 0.5])
-SHAPES = [(4, 9), (7, 7), (9, 4)]
 
 
 @st.composite
@@ -147,27 +143,6 @@ def test_the_spectrum_is_that_of_the_lifted_iterate(problem, seed):
         close(trace["sigma_res"][0], norm(Theta[k:], 2), 1e-8 * size)
 
 
-def test_one_seed_means_the_same_data_for_all_methods():
-    truth = LowRankRegression.random(n=6, d=5, singular_values=[2, 1, 1], noise=0.1, rng=0)
-    own = lr.flute(truth, k=2, m=12, step_size=0.02, rounds=20, rng=7)
-    given_data = lr.flute(truth.draw(12, rng=7), k=2, step_size=0.02, rounds=20, rng=7)
-    same_numbers(own, given_data)
-    assert (own.settings["m"], given_data.settings["m"]) == (12, None)
-    without = lr.flute(
-        replace(truth.draw(12, rng=7), truth=None),
-        k=2, step_size=0.02, scale=own.settings["scale"], rounds=20, rng=7,
-    )  # fmt: skip
-    assert list(without) == ["loss", "floats_up", "floats_down", "samples"]
-    np.testing.assert_array_equal(without["loss"], own["loss"])
-
-
-def test_a_shared_representation_is_a_truth_of_rank_k():
-    truth = lr.SharedRepresentation.random(n=9, d=6, k=2, rng=0)
-    trace = lr.flute(truth, m=60, step_size=0.02, rounds=1_500, record=1_500, rng=1)
-    assert trace["distance"][-1] < 1e-8
-    close(trace["distance"][-1], distance(trace.state["B"], truth.B), 1e-12)
-
-
 def test_given_starts_and_step_sizes():
     truth = LowRankRegression.random(n=4, d=5, singular_values=[2, 1], rng=0)
     best = truth.best(1)
@@ -201,27 +176,3 @@ def test_other_ways_to_compute_rounds_differ_by_rounding(limit, value, n, monkey
     monkeypatch.undo()
     again = lr.flute(data, rounds=50, start=usual, **settings)
     np.testing.assert_allclose(again["error"], more["error"], rtol=1e-9)
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("spectrum", SPECTRA[::2])
-def test_small_random_starts_reach_the_best_model(shape, spectrum):
-    n, d = shape
-    truth = LowRankRegression.random(n=n, d=d, singular_values=spectrum, rng=4)
-    best = truth.best(2)
-    for seed in range(5):
-        trace = lr.flute(
-            truth, k=2, step_size=0.1, rounds=4_000, batches="population", rng=seed, record=4_000
-        )
-        B, W = trace.state["B"], trace.state["W"]
-        assert trace["error"][-1] < 1e-12
-        assert trace["distance"][-1] < 1e-12
-        close(B.T @ B, W.T @ W, 1e-11)  # balanced
-        close(B @ W.T, best.Phi, 1e-11)
-
-
-def test_with_rank_to_spare_the_truth_itself_is_reached():
-    truth = LowRankRegression.random(n=6, d=8, singular_values=[2.0, 1.0], rng=1)
-    trace = lr.flute(truth, k=2, step_size=0.1, rounds=2_000, batches="population", rng=0)
-    assert trace["truth_error"][-1] < 1e-13

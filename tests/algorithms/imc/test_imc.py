@@ -118,15 +118,6 @@ def test_gradients_are_finite_differences(fresh_rng):
             np.testing.assert_allclose((sides[0] - sides[1]) / 2e-5, found[index], rtol=1e-6)
 
 
-def test_the_adjoint_is_one(fresh_rng):
-    seen = two_sided(fresh_rng, 8, 9, 3, 4, 2, 30)
-    core = Core(seen, None)
-    M, values = fresh_rng.standard_normal((3, 4)), fresh_rng.standard_normal(30)
-    np.testing.assert_allclose(
-        np.vdot(core.adjoint(values), M), values @ core.predict_core(M), rtol=1e-12
-    )
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_singular_values_close_to_each_other_are_found(seed):
     """Lanczos' method fails on four in five such matrices, which soft thresholding leaves."""

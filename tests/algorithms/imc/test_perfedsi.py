@@ -30,11 +30,6 @@ def test_the_error_is_found_without_the_matrix_and_down_to_rounding():
     )
 
 
-def test_fresh_entries_lead_to_the_truth():
-    trace = lr.perfedsi(problem(), step_size=0.3, rounds=6000, participants=4, record=6000, rng=1)
-    assert trace["error"][-1] < 1e-8
-
-
 def test_without_side_information_the_factor_has_a_row_per_client():
     truth = problem().without_side_information()
     one_hot = lr.perfedsi(truth, step_size=0.3, rounds=50, participants=4, rng=1)

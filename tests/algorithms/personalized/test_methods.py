@@ -85,16 +85,6 @@ def test_results_are_fixed_points(name, kind):
     np.testing.assert_allclose(again.state["theta"], trace.state["theta"], atol=1e-5)
 
 
-def test_penalties_reach_from_local_to_a_global_model():
-    problem = draw("logistic", np.random.default_rng(1), n=4, d=2, ridge=0.3)
-    own = personalized.local(problem).state["theta"]
-    one = personalized.average(problem).state["theta"]
-    for penalty, expected in ((0.0, own), (1e9, one)):
-        found = personalized.distance_regularized(problem, penalty=penalty).state["theta"]
-        np.testing.assert_allclose(found, expected, atol=1e-6)
-    np.testing.assert_allclose(own, problem.minimizers, atol=1e-5)
-
-
 def test_clusters_and_truths_come_from_the_problem():
     problem = personal.clustered(n=12, d=4, clusters=3, m=3, noise=0.1, rng=0)
     oracle = personalized.oracle_clusters(problem, rounds=3000)

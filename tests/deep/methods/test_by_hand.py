@@ -176,53 +176,6 @@ def test_perfedavg_moves_a_client_with_a_single_sample():
     assert not torch.equal(state.shared["head.bias"], before["shared.head.bias"])
 
 
-def test_fedrep_by_hand():
-    hand, client = Hand(), 2
-    method = deep.FedRep(head_epochs=3, epochs=2)
-    state = small.rounds(method, hand.fed, 1, clients=[client])
-    params = hand.start()
-    for names in [("head",)] * 3 + [("representation",)] * 2:
-        gradient = hand.gradient(params, client)
-        still = [name for name in params if not name.startswith(names)]
-        params = moved(params, gradient | {k: torch.zeros_like(params[k]) for k in still}, -0.2)
-    found = state.shared | of(state.personal, client)
-    assert_close({name: found[name] for name in params}, params)
-
-
-@pytest.mark.parametrize("order", ["simultaneous", "alternating"])
-def test_a_round_of_pflmf_by_hand(order):
-    epochs, lr_v, clients = 3, 0.05, [0, 3]
-    method = deep.PFLMF(rank=2, epochs=epochs, lr_v=lr_v, order=order)
-    fed = small.federation("regression", sgd=FULL, method=method)
-    state = method.start(fed)
-    B, w = (state.shared[f"U.{k}"].numpy().copy() for k in ("representation.B.weight",
-                                                               "head.weight"))  # fmt: skip
-    start = state.personal["v"].numpy().copy()
-    method.round(fed, state, np.array(clients))
-    gradients = []
-    for client in clients:
-        index = fed.data.train[client]
-        x, y = fed.data.x[index].astype(float), fed.data.y[index]
-
-        def slope(v, x=x, y=y):
-            own_B, own_w = np.tensordot(v, B, 1), np.tensordot(v, w, 1)
-            residual = (x @ own_B.T @ own_w[0] - y) / len(y)
-            return np.outer(own_w[0], residual @ x), (residual @ x @ own_B.T)[None]
-
-        v = start[client].copy()
-        for _ in range(epochs):
-            of_B, of_w = slope(v)
-            v -= lr_v * np.array([(B[j] * of_B).sum() + (w[j] * of_w).sum() for j in range(2)])
-        np.testing.assert_allclose(state.personal["v"][client].numpy(), v, rtol=1e-10)
-        at = start[client] if order == "simultaneous" else v
-        gradients.append([np.multiply.outer(at, part) for part in slope(at)])
-    for name, old, of_u in (
-        ("representation.B.weight", B, np.mean([g[0] for g in gradients], 0)),
-        ("head.weight", w, np.mean([g[1] for g in gradients], 0)),
-    ):
-        np.testing.assert_allclose(state.shared[f"U.{name}"].numpy(), old - FULL.lr * of_u)
-
-
 @pytest.mark.parametrize("order", ["simultaneous", "alternating"])
 def test_pflmf_takes_an_objective_of_ones_own(order):
     class Twice(deep.PFLMF):
