@@ -33,7 +33,7 @@ _BATCHES = {"fresh": "same", "gram": "same", "split": "split", "gram_split": "sp
 _SETTINGS = {
     "batches", "head_step_size", "local_steps", "normalization", "orthonormal", "participants",
 }  # fmt: skip
-#: tan^2 of the start's distance over the participants, from where runs end a tenth away.
+#: tan^2 of the start's angle over the participants, from where runs end about a tenth away.
 _NOTICEABLE = 0.1
 
 
@@ -165,9 +165,10 @@ def fedrep(
     -----
     A round leads from E to :math:`R^{-\top} X R^{-1}`, where X and R'R are the exact means of
     :func:`round_moments`. So it is the mean of a ratio that is taken for a ratio of means, and a
-    mean over the state that is taken for the state. Near B* both are exact. From afar the mean
-    square of runs ends above the curve, by 3 to 15 percent for 5 to 1 participants and distances of
-    0.5, by up to twice for one at 0.9; where it may be more than a tenth, a warning says so.
+    mean over the state that is taken for the state. Near B* both are exact. From afar the curve is
+    below the mean square of runs: in docs/learning-curves.md it is .81 to .97 of it for 1 to 5
+    participants and a start at 0.5, and .41 to .73 at 0.9. Where it may be a tenth or more below, a
+    warning says so.
     """
     require_gaussian(truth, "the mean of a round")
     n, k = truth.n, truth.k
@@ -179,7 +180,7 @@ def fedrep(
     if rounds and square > _NOTICEABLE * N * (1.0 - square):
         warn(
             f"from a distance of {np.sqrt(square):.3g} with {N} participants the mean square of "
-            "runs ends a tenth or more above this curve, see docs/learning-curves.md",
+            "runs ends about a tenth or more above this curve, see docs/learning-curves.md",
             UserWarning,
             "a far start for the participants",
         )
