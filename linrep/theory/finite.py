@@ -256,6 +256,7 @@ def of_run(
     >>> bool(abs(curve.distance[-1] / run["distance"][-1] - 1) < 0.2)
     True
     """
+    particles = check.integer("particles", particles, minimum=1)
     missing = _SETTINGS - set(settings)
     if missing:
         raise ValueError(f"settings must be those of a run of FedRep, {min(missing)} is missing")
