@@ -22,8 +22,8 @@ from linrep.figures.sizes import Sizes, size
 from linrep.figures.summaries import along, exponents
 from linrep.stats import mean_interval
 from linrep.sweeps import Grid
-from linrep.theory import finite
 from linrep.theory import fedrep as theory
+from linrep.theory import finite
 
 MIDDLE = {"n": 200, "d": 200, "m": 10, "k": 2, "condition": 1.5, "participation": 1.0, "step": 0.25}
 AXES = {
@@ -205,7 +205,7 @@ def caption(rows, replicates, sizes):
         FedRep with exact heads on fresh Gaussian batches, no noise: factor by which a round shrinks
         the distance, over the second half of {sizes.rounds} rounds from distance {START}; means
         over {replicates} draws with 95 % intervals, mostly smaller than the markers. One parameter
-        changed at a time from {middle} (grey lines). Red: that of a typical run, from the exact mean
+        changed at a time from {middle} (grey lines). Red: of a typical run, by the exact mean
         square, for the same heads. Dashed: (11){beyond}.{ends}
     """
 
