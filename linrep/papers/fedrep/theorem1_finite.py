@@ -69,7 +69,7 @@ def allowed(at, *, own=1.0, left_out=1.0, pairs=1.0, cosine=1.0, added=1.0):
     return float(rho2), float(b)
 
 
-def sides(at, **constants):
+def mean_and_bound(at, **constants):
     """Return the mean of s^2 after a round, before the QR factorization, and its bound.
 
     The factorization only shrinks s. Turning B and B* within their spans changes nothing but the
@@ -217,13 +217,13 @@ def moments(w, D, e, c, x, s, b, rho, left):
 def theorem1_finite(budget, rng, *, own=1.0, left_out=1.0, pairs=1.0, cosine=1.0, added=1.0):
     """Compare exact means of rounds with the bound, where it is met and searched; count runs."""
     constants = dict(own=own, left_out=left_out, pairs=pairs, cosine=cosine, added=added)
-    found = [(*sides(at, **constants), at._asdict() | {"W": at.W[:6]}) for at in near()]
+    found = [(*mean_and_bound(at, **constants), at._asdict() | {"W": at.W[:6]}) for at in near()]
     cases = [(left, right * (1.0 + 1e-9), at) for left, right, at in found]
     yield Cases(cases, name="where it is met", quantity="mean of s^2", strength=PROVED)
     for noisy, name in ((False, "a round"), (True, "a round with noise")):
         yield search_instances(
-            lambda at: sides(at, **constants), _SHAPES, partial(read, noisy=noisy), budget, rng,
-            name=name, strength=PROVED,
+            lambda at: mean_and_bound(at, **constants), _SHAPES, partial(read, noisy=noisy),
+            budget, rng, name=name, strength=PROVED,
         )  # fmt: skip
     for setting in _RUNS[: budget(4, 6)]:
         yield run_out(setting, budget(300, 1000, 4000), rng, constants)

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chi2
 
 from linrep.papers.fedrep import theorem1_finite
-from linrep.papers.fedrep.theorem1_finite import Round, allowed, near, sides
+from linrep.papers.fedrep.theorem1_finite import Round, allowed, mean_and_bound, near
 from linrep.problems import ImplicitRepresentation
 from linrep.theory import finite, finite_bounds
 from tests.reference import finite as reference
@@ -31,9 +31,9 @@ def test_the_bound_of_the_statement_is_that_of_the_theory(noise):
 
 @pytest.mark.parametrize("constant", CONSTANTS)
 def test_three_percent_less_is_refuted_where_the_bound_is_met(constant):
-    assert all(np.divide(*sides(at)) <= 1.0 + 1e-9 for at in near())
-    assert all(np.divide(*sides(at)) > 1.0 - 1e-6 for at in near())
-    assert max(np.divide(*sides(at, **{constant: 0.97})) for at in near()) > 1.0 + 1e-5
+    assert all(np.divide(*mean_and_bound(at)) <= 1.0 + 1e-9 for at in near())
+    assert all(np.divide(*mean_and_bound(at)) > 1.0 - 1e-6 for at in near())
+    assert max(np.divide(*mean_and_bound(at, **{constant: 0.97})) for at in near()) > 1.0 + 1e-5
 
 
 def test_short_steps_from_afar_meet_the_bound_after_the_factorization_too():
