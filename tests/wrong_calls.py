@@ -141,6 +141,14 @@ OWN = {
         "gamma": 1.0, "step": 0.2, "kurtosis": 3.0, "noise": 0.1, "goal": 0.1,
         "settings": FRESH.settings,
     },
+    "theory.asymptotics.learning_curves.curve_of": {"states": [0.25 * np.eye(2)]},
+    "theory.asymptotics.near_truth.dominant_direction": {"h": 0.1, "weight": 0.1},
+    "theory.finite": {
+        "C": np.sqrt(0.75) * np.eye(2), "E": 0.25 * np.eye(2), "start": 0.5,
+        "settings": FRESH.settings,
+    },
+    "theory.finite_bounds": {"within": 0.5},
+    "theory.finite_bounds.least_samples": {"truth": lr.SharedRepresentation(SHARED.B, SHARED.W)},
     "theory.asymptotics.flute": {
         "truth": LOW_RANK, "k": 2, "m": 50, "tolerance": 0.1, "step_size": 0.1,
     },

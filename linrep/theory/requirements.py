@@ -18,7 +18,7 @@ from linrep._lib import display as show
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.problems.regression import SUBSETS_ENUMERATED, SharedRepresentation
-from linrep.theory import fedrep, flute_samples, perfedsi, pflmf
+from linrep.theory import fedrep, finite_bounds, flute_samples, perfedsi, pflmf
 from linrep.theory._clients import require_spanning
 from linrep.theory.flute import Spectrum, step_size_limits
 
@@ -121,9 +121,11 @@ def asked(
         ``pandas.DataFrame(...)`` makes a table. Rows whose source is "proof" have the constant to
         which the paper's proof leads, or, of FedRep with normal x, that of
         `fedrep.theorem1.gaussian`, where kappa is exact: for all clients, or few enough subsets to
-        enumerate. "Theorem 1, sharp" of pFL^MF is `pflmf.theorem1.sharp`, also
-        at its best step: it bounds the sum in which the squared gradient in V has the
-        weight p^2.
+        enumerate. "Theorem 1, finite sizes" is `fedrep.theorem1.finite`, without noise: with so
+        many samples all rounds are proved to contract, but for the probability `failure`, at the
+        printed step and from all angles of `initial_distance`. "Theorem 1, sharp" of pFL^MF is
+        `pflmf.theorem1.sharp`, also at its best step: it bounds the sum in which the squared
+        gradient in V has the weight p^2.
 
     Raises
     ------
@@ -222,6 +224,12 @@ def _fedrep(
         )  # fmt: skip
         yield row("Theorem 1, normal x", "samples per client and round", AT_LEAST, float(samples),
                   900.0, "proof", "fedrep.gaussian_sample_size")  # fmt: skip
+    if truth.design == "gaussian" and truth.noise == 0.0:
+        finite = finite_bounds.least_samples(
+            truth, step_size=step, initial_distance=start, failure=failure, participation=q / n
+        )
+        yield row("Theorem 1, finite sizes", "samples per client and round", AT_LEAST, finite,
+                  np.nan, "", "finite_bounds.least_samples")  # fmt: skip
     first = fedrep.initial_sample_size(
         d, k, n, sigma_min=truth.sigma_min() / np.sqrt(k), condition=truth.condition, constant=c
     )

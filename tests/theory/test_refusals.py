@@ -15,6 +15,7 @@ from linrep.theory import (
     fedrep,
     fedrep_lemmas,
     fedrep_limits,
+    finite,
     flute,
     flute_lift,
     flute_samples,
@@ -48,7 +49,7 @@ def curve(truth=IMPLICIT, **options):
 def of_run(**options):
     truth = lr.SharedRepresentation.random(n=20, d=10, k=2, rng=0)
     run = lr.fedrep(truth, m=6, rounds=1, rng=0, **options)
-    return lambda: asymptotics.of_run(truth, run.settings)
+    return lambda: finite.of_run(truth, run.settings)
 
 
 def floor(truth=TRUTH, m=9, step_size=0.1, **options):
@@ -154,7 +155,7 @@ CALLS = [
     (of_run(batches="fixed"), "batches"),
     (of_run(start="random"), "start must be given"),
     (of_run(orthonormal=False), "QR"),
-    (lambda: asymptotics.of_run(TRUTH, {"m": 5}), "settings must be those of a run of FedRep"),
+    (lambda: finite.of_run(TRUTH, {"m": 5}), "settings must be those of a run of FedRep"),
     (lambda: asymptotics.fluctuation(ALONE, m=5, step_size=0.5, participation=0.5), "1/n"),
     (
         lambda: asymptotics.fluctuation(ImplicitRepresentation(TRUTH.W, 2), m=5, step_size=0.5),

@@ -7,7 +7,6 @@ from . import pflmf as pflmf
 from .learning_curves import Curve as Curve
 from .learning_curves import anil as anil
 from .learning_curves import fedrep as fedrep
-from .learning_curves import of_run as of_run
 from .near_truth import contraction as contraction
 from .near_truth import fluctuation as fluctuation
 from .starts import SpectralLimit as SpectralLimit
