@@ -10,6 +10,7 @@ from . import fedrep_lemmas as fedrep_lemmas
 from . import fedrep_limits as fedrep_limits
 from . import flute as flute
 from . import flute_lift as flute_lift
+from . import flute_limit as flute_limit
 from . import flute_samples as flute_samples
 from . import minimax as minimax
 from . import noise_floors as noise_floors
