@@ -10,7 +10,15 @@ import pandas as pd
 import linrep as lr
 from linrep import simulation, sweeps
 from linrep._lib.extras import installed
-from linrep.theory import flute, flute_lift, perfedsi, perfedsi_rounds, pflmf, pflmf_rounds
+from linrep.theory import (
+    flute,
+    flute_lift,
+    flute_limit,
+    perfedsi,
+    perfedsi_rounds,
+    pflmf,
+    pflmf_rounds,
+)
 from tests.docs.test_documentation import callables, documented, public
 
 #: Not called here: what trains networks, draws, or does not look at what it is given at its door.
@@ -133,6 +141,9 @@ OWN = {
         "algorithms": "local_only", "axes": {"n": [3], "d": [2], "k": [1], "m": [3]},
     },
     "theory.flute_lift": {"truth": LOW_RANK},
+    "theory.flute_limit": {
+        "truth": LOW_RANK, "k": 2, "perturbation": flute_limit.Perturbation(0.01, 0.02, 0.02),
+    },
     "theory.fedrep_limits": {"C": np.eye(2), "Phi": 0.1 * np.eye(2), "covariance": np.eye(2)},
     "theory.asymptotics": {
         "C": np.sqrt(0.75) * np.eye(2), "E": 0.25 * np.eye(2), "P": 0.25 * np.eye(2),

@@ -12,6 +12,7 @@ from . import finite as finite
 from . import finite_bounds as finite_bounds
 from . import flute as flute
 from . import flute_lift as flute_lift
+from . import flute_limit as flute_limit
 from . import flute_samples as flute_samples
 from . import minimax as minimax
 from . import noise_floors as noise_floors
