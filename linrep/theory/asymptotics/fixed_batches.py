@@ -25,7 +25,7 @@ from linrep.theory._clients import require_gaussian, require_spanning
 
 Values = NDArray[np.float64]
 _LEVELS = 14  # binary logarithm of the number of simulated blocks
-_CHANGE = 1e-6  # relative, of C, E and V in the last step
+_CHANGE = 1e-6  # relative, of E and V in the last step
 _STEPS = 1000
 
 
@@ -111,7 +111,8 @@ def minimizer(truth: SharedRepresentation, *, m: int) -> Minimizer:
     E = noise * V / np.linalg.norm(np.eye(k) + noise * V, 2)
     for _ in range(_STEPS):
         C = _power(np.eye(k) - E, 0.5)
-        before, (C, E, V, loss) = (E, V), _step(w, noise, factors, m, gamma, C, E, V)
+        before = E, V
+        E, V, loss = _step(w, noise, factors, m, gamma, C, E, V)
         changes = [
             np.abs(a - b).max() / np.abs(a).max() for a, b in zip((E, V), before, strict=True)
         ]
@@ -185,7 +186,7 @@ def _blocks(k, m):
 
 
 def _step(w, noise, factors, m, gamma, C, E, V):
-    """Return C, E and V after a step of state evolution, and the loss before it."""
+    """Return E and V after a step of state evolution, and the loss before it."""
     N, k = w.shape
     root, inverse, signal = _power(V, 0.5), _power(V, -0.5), w @ C
     q = np.einsum("ia,ab,ib->i", w, E, w) + noise
@@ -202,9 +203,9 @@ def _step(w, noise, factors, m, gamma, C, E, V):
     # B is determined up to a factor k×k: the one is taken for which B'B = I and C is symmetric.
     scale = _power(toward @ toward.T + across, -0.5)
     left, _, right = np.linalg.svd(scale @ toward)
-    scale = (left @ right).T @ scale
-    E, V = _symmetric(scale @ across @ scale.T), _symmetric(gamma * scale @ D @ scale.T)
-    return _symmetric(scale @ toward), E, V, float(0.5 * np.mean(least * s**2) / m)
+    turn = (left @ right).T
+    E = _symmetric(turn @ scale @ across @ scale @ turn.T)
+    return E, _symmetric(gamma * turn @ D @ turn.T), float(0.5 * np.mean(least * s**2) / m)
 
 
 def _symmetric(matrix):
