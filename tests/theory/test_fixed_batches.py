@@ -94,8 +94,8 @@ def test_runs_end_there(k, m, noise):
 def test_ends_of_the_range():
     exact = fixed_batches.minimizer(axes(40, 20, 1, 0.0), m=3)
     assert exact[:4] == (0.0, 0.0, 0.0, 0.0)
-    hidden = fixed_batches.minimizer(axes(40, 20, 1, 5.0), m=3)
-    close(hidden.distance, 1.0, 1e-3)
+    with complaint(ValueError, "noise 5 hides B* from 3 samples"):
+        fixed_batches.minimizer(axes(40, 20, 1, 5.0), m=3)
     assert fixed_batches.minimizer(axes(40, 20, 1, 0.1), m=2).new_client_risk == np.inf
 
 
@@ -104,6 +104,7 @@ def test_ends_of_the_range():
     [
         (axes(40, 20, 2, 0.1), 2, "m must be at least 3"),
         (axes(40, 62, 2, 0.1), 5, "m must be above k"),
+        (axes(4, 2, 2, 0.1), 5, "d must be at least 3"),
         (FLAT, 5, "W must have rank"),
         (SIGNS, 5, "gaussian"),
     ],

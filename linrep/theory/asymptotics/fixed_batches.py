@@ -6,7 +6,7 @@ rest at the frame of rank k with the least loss. Its limit is a fixed point betw
 .. math:: C = B^\top B^*, \qquad E = B^\top (I - B^* B^{*\top}) B = I - C C^\top,
 
 and V, the mean curvature's inverse, with :math:`\gamma = (d - k)/n`. docs/learning-curves.md
-derives it by the replica method, which is no proof, and says where runs differ.
+derives it by the replica method, which is no proof, and has runs beside it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ Values = NDArray[np.float64]
 _LEVELS = 14  # binary logarithm of the number of simulated blocks
 _CHANGE = 1e-6  # relative, of E and V in the last step
 _STEPS = 1000
+_LOST = 0.99  # squared sine from which on a direction of B* counts as lost
 
 
 class Minimizer(NamedTuple):
@@ -65,41 +66,26 @@ def minimizer(truth: SharedRepresentation, *, m: int) -> Minimizer:
         Of Gaussian covariates. Its heads, which span R^k, stand for their law; gamma is (d - k)/n,
         and nothing else depends on d and n.
     m : int
-        Samples per client, more than k(1 + gamma): with fewer there are no more equations than
-        unknowns.
+        Samples per client, above k(1 + gamma): where equations outnumber unknowns.
 
     Returns
     -------
     Minimizer
-        By quasi-Monte Carlo, to about .3 % of the squared sines. Where the noise hides a direction
-        of B*, its sine is 1.
+        By quasi-Monte Carlo, to about 1 % of the squared sines. Where the equations have several
+        solutions, the one near B*.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument is out of range.
-
-    Notes
-    -----
-    With z (m, k) and e (m) standard normal, w a head and :math:`q = w^\top E w + \sigma^2`, let
-    lambda be the least eigenvalue and v the eigenvector of G = A'A, where
-    :math:`A = [z V^{-1/2},\ z C w + \sqrt q e]`, and Sigma = E G/m given w. Means are over w, z, e;
-    p are v's first k entries, s is the last.
-
-    .. math:: \gamma I = \overline{\lambda (\Sigma^{-1} v)_p\, p^\top}, \qquad
-              \gamma E = V^{1/2}\, \overline{\lambda\, p p^\top}\, V^{1/2}
-
-    and the loss is half the mean of lambda s^2/m.
+        If an argument is out of range, or all solutions have a squared sine of .99 or more.
 
     Examples
     --------
     >>> import linrep as lr
     >>> from linrep.theory.asymptotics import fixed_batches
     >>> truth = lr.SharedRepresentation.random(n=400, d=200, k=1, noise=0.5, rng=0)
-    >>> limit = fixed_batches.minimizer(truth, m=6)
-    >>> run = lr.fedrep(truth.draw(6, rng=1), k=1, step_size=0.5, rounds=200, rng=0)
-    >>> bool(abs(run["distance"][-1] - limit.distance) < 0.2 * limit.distance)
-    True
+    >>> round(fixed_batches.minimizer(truth, m=6).distance, 2)
+    0.17
     """
     n, k, m, gamma = _read(truth, m)
     V = _curvature(truth.W, gamma / (m - k))
@@ -113,10 +99,10 @@ def minimizer(truth: SharedRepresentation, *, m: int) -> Minimizer:
         C = _power(np.eye(k) - E, 0.5)
         before = E, V
         E, V, loss = _step(w, noise, factors, m, gamma, C, E, V)
-        changes = [
-            np.abs(a - b).max() / np.abs(a).max() for a, b in zip((E, V), before, strict=True)
-        ]
-        if max(changes) < _CHANGE:
+        if np.linalg.norm(E, 2) >= _LOST:
+            raise ValueError(f"noise {truth.noise:g} hides B* from {m} samples of each client")
+        pairs = zip((E, V), before, strict=True)
+        if max(np.abs(a - b).max() / np.abs(a).max() for a, b in pairs) < _CHANGE:
             break
     else:
         warn(f"{_STEPS} steps were not enough: the noise is near where it hides B*")
@@ -153,7 +139,7 @@ def _read(truth, m):
     require_gaussian(truth, "the limit")
     require_spanning(truth)
     n, k = truth.n, truth.k
-    gamma = (truth.d - k) / n
+    gamma = (check.integer("d", truth.d, minimum=k + 1) - k) / n
     m = check.integer("m", m, minimum=k + 1)
     if m <= k * (1.0 + gamma):
         raise ValueError(f"m must be above k(1 + (d - k)/n) = {k * (1.0 + gamma):.4g}, got {m}")
@@ -172,10 +158,7 @@ def _curvature(W, ratio):
 
 
 def _blocks(k, m):
-    """Return numbers in (0, 1), by which heads are chosen, and the factors of Wishart matrices.
-
-    The lower triangular factors are Bartlett's, at the points of a Sobol sequence.
-    """
+    """Return numbers that choose heads, and Bartlett's factors of Wishart matrices."""
     rows, columns = np.tril_indices(k + 1, -1)
     points = qmc.Sobol(2 + k + len(rows), scramble=False).random_base2(_LEVELS) + 0.5**_LEVELS / 2
     factors = np.zeros((len(points), k + 1, k + 1))
@@ -197,24 +180,21 @@ def _step(w, noise, factors, m, gamma, C, E, V):
     least, p, s = values[:, 0], vectors[:, :k, 0], vectors[:, k, 0]
     # The first k entries of inv(L L') v, of which z's part is the slope of lambda.
     slope = least[:, None] * (p @ root - signal * ((s - np.sum(p @ root * signal, 1)) / q)[:, None])
-    D = np.linalg.inv(_symmetric(slope.T @ p @ inverse / N))
+    slopes = slope.T @ p @ inverse
+    D = np.linalg.inv((slopes + slopes.T) / (2 * N))
     toward = -D @ (slope.T @ (s[:, None] * w)) / N
     across = gamma * D @ inverse @ ((p.T * least) @ p / N) @ inverse @ D
     # B is determined up to a factor k×k: the one is taken for which B'B = I and C is symmetric.
     scale = _power(toward @ toward.T + across, -0.5)
     left, _, right = np.linalg.svd(scale @ toward)
     turn = (left @ right).T
-    E = _symmetric(turn @ scale @ across @ scale @ turn.T)
-    return E, _symmetric(gamma * turn @ D @ turn.T), float(0.5 * np.mean(least * s**2) / m)
-
-
-def _symmetric(matrix):
-    return 0.5 * (matrix + matrix.T)
+    E = turn @ scale @ across @ scale @ turn.T
+    return E, gamma * turn @ D @ turn.T, float(0.5 * np.mean(least * s**2) / m)
 
 
 def _power(matrix, exponent):
     """Return a power of a symmetric matrix, eigenvalues below 0 being taken for rounding errors."""
-    values, vectors = np.linalg.eigh(_symmetric(matrix))
+    values, vectors = np.linalg.eigh(matrix)
     return (vectors * np.maximum(values, 0.0) ** exponent) @ vectors.T
 
 
