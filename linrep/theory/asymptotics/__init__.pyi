@@ -1,5 +1,6 @@
 """What `linrep.theory.asymptotics` offers: read when it is imported, and by type checkers."""
 
+from . import fixed_batches as fixed_batches
 from . import flute as flute
 from . import isotropic as isotropic
 from . import perfedsi as perfedsi
