@@ -4,7 +4,7 @@ Two clients have |x - a_i|^2/2, a = (2, 0) and (1, 1), and models of rank 1, so 
 vanish at a minimum of F and clients' do not. Clients' gradients are exact and eta_v = p eta. U
 follows the mean gradient of all, as in Theorem 1, or of the participants, as in Algorithm 1. A
 rate of 1/T is a line that stays level. With the participants it rises; the dotted line has the
-slope of the law (s_1^2 - s_2^2)/(4 pi eta n) log T, a heuristic, through the last mean.
+slope of the law [s_1^2 - (1 - pi) s_2^2]/(4 pi eta n) log T, a heuristic, through the last mean.
 """
 
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ def per_decade(p):
     """Return by how much the law grows when T does tenfold."""
     s = np.linalg.svd(A, compute_uv=False)
     pi = float(pflmf.any_client(len(A), p))
-    return float(np.log(10.0) * (s[0] ** 2 - s[1] ** 2) / (4.0 * pi * STEP * len(A)))
+    return float(np.log(10.0) * (s[0] ** 2 - (1.0 - pi) * s[1] ** 2) / (4.0 * pi * STEP * len(A)))
 
 
 def means(rows, p, method):
@@ -115,7 +115,7 @@ def caption(rows, replicates, sizes):
         − a_i|²/2, a = (2, 0), (1, 1), rank 1, η = {STEP}, η_v = pη, exact gradients of clients.
         Lines: means of {replicates} runs, shaded: from the least to the largest; U follows the mean
         gradient of all clients or of the participants, where nobody takes part nothing moves.
-        Dotted: the slope (s₁² − s₂²)/(4πηn) of a heuristic law in log T, π = 1 − (1 − p)², through
+        Dotted: the slope [s₁² − (1 − π)s₂²]/(4πηn) of a heuristic law in log T, π = 1 − (1 − p)², through
         the last mean.
     """
 

@@ -250,7 +250,7 @@ def sharp_stationarity_bound(
     Notes
     -----
     Not in the paper; the statement `pflmf.theorem1.sharp`. For K = 1 neither c nor omega can be
-    smaller in a round of functions of (U, V), at any p and eta; for K > 1 that is not known.
+    smaller in a round, at any p and eta, and for p = 1 at no K; else that is not known.
     :func:`sharp_step_size` is where the bound is least.
     """
     start, L, eta, T, sigma = _theorem(gap, smoothness, step_size, rounds, noise)

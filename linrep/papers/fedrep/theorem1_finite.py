@@ -108,7 +108,10 @@ def near():
 
 
 def run_out(setting, runs, rng, constants):
-    """Return how many runs leave the bound in any round, and how many may."""
+    """Return how many runs leave the bound in any round, and how many may.
+
+    Of runs it is the largest sine that is known, which is at most s, and is s for k = 1.
+    """
     n, N, d, k, m, within, ratio, noise, moment = setting
     W = rng.standard_normal((n, k))
     step, truth = 0.5 * n / np.linalg.norm(W, 2) ** 2, ImplicitRepresentation(W, d, noise)
@@ -201,11 +204,15 @@ def moments(w, D, e, c, x, s, b, rho, left):
     "fedrep.theorem1.finite",
     own=True,
     place="Theorem 1",
-    latex=r"x \sim N(0, I),\ \sigma = 0,\ m \ge k + 2,\ s_0 < d_1 < 1,\ \rho \le 1 \implies "
+    latex=r"x \sim N(0, I),\ \sigma = 0,\ \nu = m - k \ge 2,\ s_t^2 = \text{sum of squared sines},\ "
+    r"s_0 < d_1 < 1,\ \rho \le 1 \implies "
     r"\Pr\big[\forall t: s_t < \rho^t d_1\big] \ge 1 - \frac{s_0^2}{d_1^2}, \quad "
     r"\rho^2 = \max_{\mu \in \{(1 - d_1^2)\lambda_{\min}, \lambda_{\max}\}}(1 - 2h\mu + \alpha "
     r"h^2\mu^2) + \frac{\eta^2\nu g\Lambda}{N m^2}\Big(1 + d_1^2\Big(\frac{k(p + \nu + 1)}"
-    r"{(\nu - 1) g} - 1\Big)_+\Big)",
+    r"{(\nu - 1) g} - 1\Big)_+\Big),\quad N = rn,\ p = d - k,\ h = \tfrac{\eta\nu}m,\ \alpha = "
+    r"\tfrac{n(N - 1)}{N(n - 1)},\ g = p + 1 + \nu\tfrac{n - N}{n - 1},\ \lambda \text{ of } "
+    r"\tfrac1n\sum w_i^*w_i^{*\top},\ \Lambda = \lambda_{\max}\big(\tfrac1n\sum \|w_i^*\|^2 "
+    r"w_i^*w_i^{*\top}\big)",
     plain="For normal covariates all rounds at once contract at a rate that is exact near B*, with "
     "m from k + 2 on and any number of participants; with noise over a horizon, and with a failure "
     "like a power of the start's distance, from anywhere (derived here, not in the paper).",

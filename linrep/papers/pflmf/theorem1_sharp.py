@@ -197,7 +197,7 @@ def _largest(p, K):
     r"\ \beta^2 = \frac{K - 1}{2K}",
     plain="Step sizes up to 1/(cL), c between 1/2 and 1: the start's constant is 1, over "
     "1 - c eta L, and the noise's omega is at most 1; for K = 1 a round needs c and omega, at "
-    "every p and eta.",
+    "every p and eta, and for p = 1 at every K.",
     hypotheses=NOISY,
     negative_control={"p_power": 1.9},
     stronger={"p_power": -1, "start": -1, "slack": -1, "noise": -1},
