@@ -115,8 +115,8 @@ def caption(rows, replicates, sizes):
         − a_i|²/2, a = (2, 0), (1, 1), rank 1, η = {STEP}, η_v = pη, exact gradients of clients.
         Lines: means of {replicates} runs, shaded: from the least to the largest; U follows the mean
         gradient of all clients or of the participants, where nobody takes part nothing moves.
-        Dotted: the slope [s₁² − (1 − π)s₂²]/(4πηn) of a heuristic law in log T, π = 1 − (1 − p)², through
-        the last mean.
+        Dotted: the slope [s₁² − (1 − π)s₂²]/(4πηn) of a heuristic law in log T, π = 1 − (1 − p)²,
+        through the last mean.
     """
 
 

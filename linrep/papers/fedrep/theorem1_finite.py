@@ -204,8 +204,8 @@ def moments(w, D, e, c, x, s, b, rho, left):
     "fedrep.theorem1.finite",
     own=True,
     place="Theorem 1",
-    latex=r"x \sim N(0, I),\ \sigma = 0,\ \nu = m - k \ge 2,\ s_t^2 = \text{sum of squared sines},\ "
-    r"s_0 < d_1 < 1,\ \rho \le 1 \implies "
+    latex=r"x \sim N(0, I),\ \sigma = 0,\ \nu = m - k \ge 2,\ s_t^2 = \text{sum of squared "
+    r"sines},\ s_0 < d_1 < 1,\ \rho \le 1 \implies "
     r"\Pr\big[\forall t: s_t < \rho^t d_1\big] \ge 1 - \frac{s_0^2}{d_1^2}, \quad "
     r"\rho^2 = \max_{\mu \in \{(1 - d_1^2)\lambda_{\min}, \lambda_{\max}\}}(1 - 2h\mu + \alpha "
     r"h^2\mu^2) + \frac{\eta^2\nu g\Lambda}{N m^2}\Big(1 + d_1^2\Big(\frac{k(p + \nu + 1)}"

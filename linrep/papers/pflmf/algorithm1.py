@@ -136,9 +136,9 @@ def noise_sides(found, p, K, n, *, p_power=2.0, spread=1.0):
     r"p^2\Delta_V) \le \frac{F^0 - F^\star}{\eta T(1 - \eta L)} + \frac{(1 + p)\pi\,\eta L}"
     r"{2(1 - \eta L)}\,\overline{z^2}, \quad \pi = 1 - (1 - p)^n,\ z_t^2 = E[\|G_S - "
     r"\nabla_U\|^2 \mid S \ne \emptyset]",
-    plain="Algorithm 1 with exact clients' gradients and Theorem 1's eta_v: squared gradients are bounded by the start's "
-    "gap and by the variance of the participants' mean, so that eta of order 1/sqrt T gives "
-    "1/sqrt T where it is bounded.",
+    plain="Algorithm 1 with exact clients' gradients and Theorem 1's eta_v: squared gradients are "
+    "bounded by the start's gap and by the variance of the participants' mean, so that eta of "
+    "order 1/sqrt T gives 1/sqrt T where it is bounded.",
     hypotheses=ASSUMPTIONS,
     negative_control={"spread": 0.0},
     stronger={"p_power": -1, "spread": -1},
@@ -194,8 +194,9 @@ def algorithm1_noise(budget, rng, *, p_power=2.0, spread=1.0):
     place="Algorithm 1; not stated there",
     latex=r"K = 1,\ \eta_v = p\eta:\ E\Big[\|U^+\|^2 - \frac\pi{p^2}\|V^+\|^2\Big] = \|U\|^2 - "
     r"\frac\pi{p^2}\|V\|^2 + \pi\eta^2(\Delta_U + z^2 - p\Delta_V)",
-    plain="Algorithm 1 with one local step and Theorem 1's eta_v keeps |U|^2 - pi |V|^2/p^2 but for terms of the order "
-    "of eta^2: the variance of the participants' mean makes U grow.",
+    plain="Algorithm 1 with one local step and Theorem 1's eta_v keeps the difference of squared "
+    "sizes of U and sqrt(pi) V/p but for terms of the order of eta^2: the variance of the "
+    "participants' mean makes U grow.",
     negative_control={"power": 1.9},
     stronger={"power": 0},
 )
@@ -250,8 +251,9 @@ def all_runs(problem, U, V, p, T, eta) -> Run:
     latex=r"K = 1,\ \eta_v = p\eta,\ \kappa = \frac{(1 + p)\pi\,\eta L}{2p(1 - \eta L)} < 1:\ "
     r"\frac1T \sum_{t<T} (\pi\Delta_U + p^2\Delta_V) \le \frac{F^0 - F^\star + \frac{(1 + p)L}2"
     r"\big(E\|U^T\|^2 - \|U^0\|^2 + \frac\pi{p^2}\|V^0\|^2\big)}{\eta T(1 - \eta L)(1 - \kappa)}",
-    plain="Algorithm 1 with one local step, exact clients' gradients and Theorem 1's eta_v: where U stays bounded "
-    "squared gradients are O(1/T), with L times the growth of |U|^2 beside the start's gap.",
+    plain="Algorithm 1 with one local step, exact clients' gradients and Theorem 1's eta_v: where "
+    "U stays bounded squared gradients are O(1/T), with L times the growth of the square of U's "
+    "size beside the start's gap.",
     hypotheses=ASSUMPTIONS,
     negative_control={"grown": 0.0},
     stronger={"grown": -1},
