@@ -1,8 +1,8 @@
 """FedRep: the factor per round of the distance along n, d, m, k, kappa, r and the step.
 
 One parameter is changed at a time. Beside the measured factor stand Theorem 1's, (11), which names
-only the step and the heads' least singular value, and the limit of
-linrep.theory.asymptotics.contraction, which names all seven. Fresh Gaussian batches, simulated
+only the step and the heads' least singular value, and that of
+linrep.theory.finite.typical_contraction, which names all seven. Fresh Gaussian batches, simulated
 through their sufficient statistics; exact heads; no noise. The step is in units of 1/sigma_max^2,
 for all clients together: the theorem allows 1/4, beyond which (11) is a formula only. Runs start
 near the truth, where the factor is the same in every round; it is taken over the second half of
@@ -22,8 +22,8 @@ from linrep.figures.sizes import Sizes, size
 from linrep.figures.summaries import along, exponents
 from linrep.stats import mean_interval
 from linrep.sweeps import Grid
-from linrep.theory import asymptotics
 from linrep.theory import fedrep as theory
+from linrep.theory import finite
 
 MIDDLE = {"n": 200, "d": 200, "m": 10, "k": 2, "condition": 1.5, "participation": 1.0, "step": 0.25}
 AXES = {
@@ -110,7 +110,7 @@ def replicate(cell, rng, **sizes):
     return {
         "measured": float(ratio ** (1.0 / (rounds - half))),
         "end": float(trace["distance"][-1]),
-        "limit": asymptotics.contraction(truth, **settings),
+        "predicted": finite.typical_contraction(truth, **settings),
         "Theorem 1": float(bound),
     }
 
@@ -120,9 +120,9 @@ def means(rows, axis):
     lines = []
     for value, own in along(rows, axis, MIDDLE).groupby(axis):
         mean, low, high = map(float, mean_interval(own["measured"]))
-        others = own[["limit", "Theorem 1", "end"]].mean()
+        others = own[["predicted", "Theorem 1", "end"]].mean()
         lines.append((value, mean, low, high, *others, own["step"].iloc[0] <= ALLOWED))
-    names = [axis, "measured", "low", "high", "limit", "Theorem 1", "end", "allowed"]
+    names = [axis, "measured", "low", "high", "predicted", "Theorem 1", "end", "allowed"]
     return pd.DataFrame(lines, columns=names)
 
 
@@ -146,7 +146,7 @@ def draw(rows, sizes):
             ax, table[axis], table["measured"], low=table["low"], high=table["high"],
             label="measured", place=0,
         )  # fmt: skip
-        ax.plot(table[axis], table["limit"], color="C3", label="limit, not fitted")
+        ax.plot(table[axis], table["predicted"], color="C3", label="predicted, not fitted")
         bound = table["Theorem 1"]
         ax.plot(table[axis], bound.where(table["allowed"]), "--", color="C1", label="Theorem 1")
         if not table["allowed"].all():
@@ -172,7 +172,7 @@ def summary(rows, sizes):
         for row in table.itertuples(index=False):
             where = f"{axis} = {row[0]:g}"
             lines.append((f"measured, {where}", row.measured, row.low, row.high))
-            lines.append((f"limit, {where}", row.limit, np.nan, np.nan))
+            lines.append((f"predicted, {where}", row.predicted, np.nan, np.nan))
             name = "Theorem 1" if row.allowed else BEYOND
             lines.append((f"{name}, {where}", row[5], np.nan, np.nan))
         for name in ("measured", "Theorem 1"):
@@ -205,14 +205,14 @@ def caption(rows, replicates, sizes):
         FedRep with exact heads on fresh Gaussian batches, no noise: factor by which a round shrinks
         the distance, over the second half of {sizes.rounds} rounds from distance {START}; means
         over {replicates} draws with 95 % intervals, mostly smaller than the markers. One parameter
-        changed at a time from {middle} (grey lines). Red: the limit as d and n grow, for the same
-        heads. Dashed: (11){beyond}.{ends}
+        changed at a time from {middle} (grey lines). Red: of a typical run, by the exact mean
+        square, for the same heads. Dashed: (11){beyond}.{ends}
     """
 
 
 EXPERIMENT = Experiment(
     id="fedrep.rates",
-    title="The factor per round along n, d, m, k, κ, r and the step, beside bound and limit",
+    title="The factor per round along n, d, m, k, κ, r and the step, beside bound and prediction",
     cells=cells,
     replicate=replicate,
     draw=draw,

@@ -11,9 +11,9 @@ Theorem 1 says nothing of a factor: it is about the mean of squared gradients, O
 1 minus the factor by which the error of the models shrinks in a round, over the second half of the
 rounds, beside that of the mean map, linrep.theory.asymptotics.pflmf. Below stands the sum over
 rounds of Delta_U + p^2 Delta_V, in units of L (F^0 - F^*), beside the bounds on it of Theorem 1,
-with p^2, and of its sharp form: 2/(x (1 - 2 x)) and 1/(x (1 - x)), x = eta L. The mean of Delta_U +
-p^2 Delta_V is epsilon L (F^0 - F^*) after this sum over epsilon rounds. Theorem 1 as printed has
-the same bound on the sum of Delta_U + Delta_V, without p^2, which stands there, too.
+with p^2, and of its sharp form: 2/(x (1 - 2 x)) and 1/(x (1 - c x)), x = eta L, c of p and K. The
+mean of Delta_U + p^2 Delta_V is epsilon L (F^0 - F^*) after this sum over epsilon rounds. Theorem 1
+as printed has the same bound on the sum of Delta_U + Delta_V, without p^2, which stands there, too.
 """
 
 from dataclasses import dataclass
@@ -134,15 +134,16 @@ def replicate(cell, rng, **_):
         MAP: 1.0 - rate,
         SUMS[0]: float(sums[0] + p**2 * sums[1]),
         SUMS[1]: float(sums.sum()),
-        **dict(zip(BOUNDS, map(float, bounds(x)), strict=True)),
+        **dict(zip(BOUNDS, map(float, bounds(x, p, cell["K"])), strict=True)),
         "reach": reach / (BALL * radius),
     }
 
 
-def bounds(x):
-    """Return the bounds of the sharp form and of Theorem 1 at steps x = eta L."""
-    with np.errstate(divide="ignore"):
-        return 1.0 / (x * (1.0 - x)), 2.0 / (x * np.maximum(1.0 - 2.0 * x, 0.0))
+def bounds(x, p, K):
+    """Return the bounds of the sharp form and of Theorem 1 at steps x = eta L, at p and K."""
+    given = {"smoothness": 1.0, "step_size": x, "rounds": 1.0}
+    sharp = pflmf.sharp_stationarity_bound(1.0, **given, participation=p, local_steps=K)
+    return sharp.start, pflmf.theorem1(1.0, **given).start + 0.0 * p
 
 
 def means(rows, axis, name):
@@ -178,7 +179,8 @@ def draw(rows, sizes):
         for name in SUMS:
             points(ax, rows, axis, name)
         fine = np.geomspace(rows[axis].min(), rows[axis].max(), 400)
-        drawn = bounds(fine if axis == "step" else np.full_like(fine, MIDDLE["step"]))
+        drawn = bounds(**{"x": MIDDLE["step"], "p": MIDDLE["p"], "K": 1,
+                          {"step": "x"}.get(axis, axis): fine})  # fmt: skip
         for name, line in zip(BOUNDS, drawn, strict=True):
             ax.plot(fine, line, label=name.replace("p^2", "$p^2$"), **LOOKS[name])
         finish(ax, axis, AXES[axis], below[0])
@@ -215,7 +217,7 @@ def summary(rows, sizes):
     lines = []
     for name in (*FACTORS, *SUMS, *BOUNDS):
         what = f"1 - factor, {name}" if name in FACTORS else name
-        for axis in ("step",) if name in BOUNDS else AXES:
+        for axis in ("p", "step") if name in BOUNDS else AXES:
             lines += [
                 (f"{what}, {axis} = {value:g}", *line)
                 for value, *line in means(rows, axis, name).itertuples(name=None)

@@ -7,7 +7,8 @@ and Assumption 3.2 that this start itself has, which runs can only exceed; the p
 pFL^MF, with an L that is valid on balls that no run leaves. What is needed is found for each draw:
 the least number of samples and the largest step by bisection, rounds by counting.
 
-- FedRep: the least m with which 30 rounds keep what (11) promises; the largest step with which the
+- FedRep: the least m with which 30 rounds keep what (11) promises, or end nearer than they began,
+  which is what the theorem at finite sizes promises; the largest step with which the
   distance reaches the goal, the rounds to the goal with samples without end, the least total of all
   m, and the least m with which the moments start is near.
 - FLUTE: the least N with which the mean error per client is at most the goal after the figure's
@@ -36,7 +37,7 @@ from linrep.papers.pflmf import settings as of_pflmf
 from linrep.problems import personal
 from linrep.problems.subspace import frame_at_distance
 from linrep.sweeps import Grid
-from linrep.theory import asked, asymptotics, perfedsi, pflmf, requirements
+from linrep.theory import asked, asymptotics, finite, perfedsi, pflmf, requirements
 from linrep.theory.asymptotics import flute as first_order
 from linrep.theory.flute import Spectrum
 
@@ -105,12 +106,12 @@ def cells(sizes):
 
 
 def replicate(cell, rng, **sizes):
-    # Without noise, at the step 1/(4L), Corollary 2 is Theorem 1; its sharp form has another step.
+    # Without noise, at the step 1/(4L), Corollary 2 is Theorem 1; the sharp form has a better step.
     measure = {"FedRep": fedrep, "FLUTE": flute, "PerFedSI": of_entries, "pFL^MF": factors}
     found, needed, sharp = measure[cell["paper"]](cell, rng, Asked(**sizes))
     lines = []
     for row in found:
-        if row.source == "proof" or row.place.startswith("Corollary 2"):
+        if row.source == "proof" or row.place in ("Corollary 2", "Theorem 1, sharp, best step"):
             continue
         same = [
             each.asked
@@ -208,15 +209,15 @@ def fedrep(cell, rng, sizes):
                 return count
             rounds *= 10
 
-    def limit(m):
-        return asymptotics.fedrep(
+    def curve(m):
+        return finite.fedrep(
             truth, m=int(m), step_size=step, rounds=KEPT, start=sizes.start,
             participation=q / n,
         ).distance  # fmt: skip
 
-    def keeps_in_limit(m):
+    def curve_keeps(m):
         promised = sizes.start * factor ** np.arange(KEPT + 1)
-        return m >= k + 2 and bool((limit(m) <= promised * (1.0 + 1e-9)).all())
+        return m >= k + 2 and bool((curve(m) <= promised * (1.0 + 1e-9)).all())
 
     tried = np.unique(np.geomspace(k + 1, 40 * k, 8).astype(int))
     totals = [m * cell["share"] * rounds_to(m) for m in tried]
@@ -231,15 +232,18 @@ def fedrep(cell, rng, sizes):
                 lambda s: np.isfinite(rounds_to(MANY, s, 1000)), step
             ),
             ("Theorem 1", "samples per client and round"): least(keeps, 2**20),
+            ("Theorem 1, finite sizes", "samples per client and round"): least(
+                lambda m: run(m)["distance"][-1] < sizes.start, 2**20
+            ),
             ("(11)", "rounds"): rounds_to(MANY),
             ("(12)", "samples per client in all"): min(totals),
             ("Theorem 2", "samples per client of the start"): moments,
         },
         {
-            # Of a mean over very few participants there is no limit.
-            ("Theorem 1", "samples per client and round"): least(keeps_in_limit, 2**20)
-            if q >= 10
-            else np.nan,
+            ("Theorem 1", "samples per client and round"): least(curve_keeps, 2**20),
+            ("Theorem 1, finite sizes", "samples per client and round"): finite.least_samples(
+                truth, step_size=step, participation=q / n
+            ),
             ("Theorem 2", "samples per client of the start"): least(
                 lambda m: (
                     np.linalg.norm(asymptotics.spectral_start(truth, m=m, rng=seed).E, 2)
@@ -414,7 +418,7 @@ def draw(rows, sizes):
         spread = np.nan_to_num([own["needed"] - own["low"], own["high"] - own["needed"]])
         axes.errorbar(own["needed"], y, xerr=spread, fmt="o", color="C0", capsize=1.5,
                       label="needed")  # fmt: skip
-        axes.plot(own["sharp"], y, "|", color="C3", markersize=9, label="in the limit")
+        axes.plot(own["sharp"], y, "|", color="C3", markersize=9, label="predicted")
         axes.axvline(requirements.POSSIBLE, color="0.3", linestyle=":", linewidth=0.9)
         names = own["where"] if place else own["place"].map(FORMS)
         axes.set(
@@ -434,10 +438,10 @@ def caption(rows, replicates, sizes):
         over {replicates} draws, with 95 % intervals where they are wider than the symbols. Dotted:
         {requirements.POSSIBLE:g}, beyond which nobody has as many samples or rounds. FedRep: m of a
         round, heads of Assumption 3, no noise, start at distance {sizes.start:g}; needed: the least
-        m with which {KEPT} rounds keep what (11) promises at the theorem's step; in the limit: the
-        least m with which the limit's curve does, as d and n grow. FLUTE: N at Figure 3's models
-        and noise, for a mean error per client of {sizes.goal:g}, asked at the theorem's step; in
-        the limit: to first order in 1/√N; needed: at the figure's step and epochs, which {missed}
+        m with which {KEPT} rounds keep what (11) promises at the theorem's step; predicted: the
+        least m with which the curve of the mean square does. FLUTE: N at Figure 3's models and
+        noise, for a mean error per client of {sizes.goal:g}, asked at the theorem's step;
+        predicted: to first order in 1/√N; needed: at the figure's step and epochs, which {missed}
         of {len(own)} draws do not reach with any N. PerFedSI: rounds until the loss is
         {sizes.goal:g} of the first at the largest step allowed, with the constants that the start
         has; needed: at the figure's step. pFL^MF: rounds until the mean squared gradients are

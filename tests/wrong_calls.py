@@ -10,7 +10,15 @@ import pandas as pd
 import linrep as lr
 from linrep import simulation, sweeps
 from linrep._lib.extras import installed
-from linrep.theory import flute, flute_lift, perfedsi, perfedsi_rounds, pflmf, pflmf_rounds
+from linrep.theory import (
+    flute,
+    flute_lift,
+    flute_limit,
+    perfedsi,
+    perfedsi_rounds,
+    pflmf,
+    pflmf_rounds,
+)
 from tests.docs.test_documentation import callables, documented, public
 
 #: Not called here: what trains networks, draws, or does not look at what it is given at its door.
@@ -133,6 +141,9 @@ OWN = {
         "algorithms": "local_only", "axes": {"n": [3], "d": [2], "k": [1], "m": [3]},
     },
     "theory.flute_lift": {"truth": LOW_RANK},
+    "theory.flute_limit": {
+        "truth": LOW_RANK, "k": 2, "perturbation": flute_limit.Perturbation(0.01, 0.02, 0.02),
+    },
     "theory.fedrep_limits": {"C": np.eye(2), "Phi": 0.1 * np.eye(2), "covariance": np.eye(2)},
     "theory.asymptotics": {
         "C": np.sqrt(0.75) * np.eye(2), "E": 0.25 * np.eye(2), "P": 0.25 * np.eye(2),
@@ -141,6 +152,14 @@ OWN = {
         "gamma": 1.0, "step": 0.2, "kurtosis": 3.0, "noise": 0.1, "goal": 0.1,
         "settings": FRESH.settings,
     },
+    "theory.asymptotics.learning_curves.curve_of": {"states": [0.25 * np.eye(2)]},
+    "theory.asymptotics.near_truth.dominant_direction": {"h": 0.1, "weight": 0.1},
+    "theory.finite": {
+        "C": np.sqrt(0.75) * np.eye(2), "E": 0.25 * np.eye(2), "start": 0.5,
+        "settings": FRESH.settings,
+    },
+    "theory.finite_bounds": {"within": 0.5},
+    "theory.finite_bounds.least_samples": {"truth": lr.SharedRepresentation(SHARED.B, SHARED.W)},
     "theory.asymptotics.flute": {
         "truth": LOW_RANK, "k": 2, "m": 50, "tolerance": 0.1, "step_size": 0.1,
     },

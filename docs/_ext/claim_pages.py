@@ -41,6 +41,7 @@ ABOUT = {
     "perfedsi.phase": "perfedsi.lower_bound",
     "perfedsi.federated": "perfedsi.theorem3.3",
     "perfedsi.rates": "perfedsi.theorem3.3",
+    "pflmf.algorithm1": "pflmf.algorithm1.rate",
     "pflmf.clusters": "pflmf.example2",
     "pflmf.rates": "pflmf.theorem1.sharp",
     "pflmf.rounds": "pflmf.theorem1",
@@ -158,7 +159,7 @@ class Asked(Markdown):
         opened = any(_least_constant(paper, *group) for group in groups.items())
         sharp = any(_number(line, "sharp") is not None for own in groups.values() for line in own)
         heads = ["statement", "setting", "asked", *["at the least c", "by the proof"] * opened,
-                 *["in the limit"] * sharp, "needed", "ratio", ""]  # fmt: skip
+                 *["predicted"] * sharp, "needed", "ratio", ""]  # fmt: skip
         rows = [table_row(heads), table_row(["---"] * 2 + ["--:"] * (len(heads) - 3) + ["---"])]
         for (place, quantity), lines in groups.items():
             least, first = _least_constant(paper, (place, quantity), lines), True

@@ -13,7 +13,7 @@ from linrep.figures import plotting, record, reproduction
 
 HERE = Path(__file__).parent
 PICTURE = HERE / "figure.png"
-PRINTED, CORRECTED = "measure over Theorem 1's bound", "measure over the bound summed anew"
+PRINTED, CORRECTED = "measure over Theorem 1's bound", "measure over the bound with sharp weights"
 
 
 def ratios(what):

@@ -1,4 +1,4 @@
-"""The result of a comparison, and bounds and limits beside which it is drawn."""
+"""The result of a comparison, and bounds and predictions beside which it is drawn."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Comparison:
     truths : sequence, optional
         Whose bounds are drawn, see `bounds`.
     runs : mapping of str to sequence of pairs, optional
-        By method, the truth and the settings of every trial, whose limits are drawn.
+        By method, the truth and the settings of every trial, whose predictions are drawn.
 
     Raises
     ------
@@ -119,10 +119,10 @@ class Comparison:
         return _of_truths(self._truths, self.metric) if self.axis == "samples" else {}
 
     @property
-    def limits(self) -> dict[str, Callable[[float], float]]:
-        """Distances as n and d grow, functions of what is on the axis, by ``"limit, method"``.
+    def predictions(self) -> dict[str, Callable[[float], float]]:
+        """Distances that theory has, functions of what is on the axis, by ``"predicted, method"``.
 
-        Of :func:`linrep.theory.asymptotics.learning_curves.of_run`, the geometric mean over the
+        Of :func:`linrep.theory.finite.of_run`, the geometric mean over the
         trials; there for FedRep along rounds or samples, where samples are fresh and m is one
         number.
         """
@@ -182,7 +182,7 @@ class Comparison:
         ----------
         bounds : mapping of str to callable, optional
             Lines to draw beside them, functions of what is on the axis, by their names; by default
-            `bounds` and `limits`, and none with an empty mapping.
+            `bounds` and `predictions`, and none with an empty mapping.
         ax : Axes, optional
             Where to draw; a new figure's by default.
         """
@@ -219,7 +219,7 @@ class Comparison:
                 )  # fmt: skip
             low, high = rows[axis].min(), rows[axis].max()
             places = np.linspace(low, high, 100) if linear else np.geomspace(low, high, 100)
-            drawn = self.bounds | self.limits if bounds is None else bounds
+            drawn = self.bounds | self.predictions if bounds is None else bounds
             for number, (name, bound) in enumerate(drawn.items()):
                 dashes = (0, (1, 1 + number))
                 values = [bound(each) for each in places]
@@ -320,13 +320,13 @@ def _of_truths(truths: Sequence[Any], metric: str) -> dict[str, _Line]:
 def _of_runs(
     runs: Mapping[str, Sequence[tuple[Any, Mapping[str, Any]]]], rows: pd.DataFrame, axis: str
 ) -> dict[str, _Line]:
-    """Return the distance of each method in the limit of large n and d, along an axis.
+    """Return the distance that theory has for each method, along an axis.
 
     By method, there are the truth and the settings of every trial. Distances are geometric means
-    over trials; of methods without a known limit there is none, see
-    :func:`linrep.theory.asymptotics.learning_curves.of_run`.
+    over trials; of methods without a known curve there is none, see
+    :func:`linrep.theory.finite.of_run`.
     """
-    from linrep.theory import asymptotics
+    from linrep.theory import finite
 
     lines: dict[str, _Line] = {}
     for method, trials in runs.items():
@@ -335,14 +335,14 @@ def _of_runs(
         recorded = own["rounds"].to_numpy()
         try:
             curves = [
-                asymptotics.of_run(truth, settings, rounds=int(recorded[-1]), rng=0).distance
+                finite.of_run(truth, settings, rounds=int(recorded[-1]), rng=0).distance
                 for truth, settings in trials
             ]
-        except (ValueError, TypeError):  # not FedRep, or outside of what the limit is for
+        except (ValueError, TypeError):  # not FedRep, or outside of what is known
             continue
         logs = np.log(np.maximum(curves, np.finfo(np.float64).tiny)).mean(axis=0)
         at = partial(np.interp, xp=own[axis].to_numpy(), fp=logs[recorded])
-        lines[f"limit, {method}"] = partial(_exponential, at)
+        lines[f"predicted, {method}"] = partial(_exponential, at)
     return lines
 
 

@@ -8,8 +8,11 @@ from . import expectations as expectations
 from . import fedrep as fedrep
 from . import fedrep_lemmas as fedrep_lemmas
 from . import fedrep_limits as fedrep_limits
+from . import finite as finite
+from . import finite_bounds as finite_bounds
 from . import flute as flute
 from . import flute_lift as flute_lift
+from . import flute_limit as flute_limit
 from . import flute_samples as flute_samples
 from . import minimax as minimax
 from . import noise_floors as noise_floors

@@ -46,22 +46,6 @@ def read_participants(share: float, n: int) -> float:
     return share * n
 
 
-def effective_dimensions(truth: SharedRepresentation, m: int, participants: float) -> float:
-    """Return what takes the place of d - k where some of few clients take part, near B*.
-
-    Who is left out counts like further dimensions, as the second moment of one round shows.
-
-    Parameters
-    ----------
-    truth : SharedRepresentation
-    m : int
-    participants : float
-        Fewer than the clients.
-    """
-    left_out = (truth.n - participants) / (truth.n - 1.0)
-    return truth.d - truth.k + 1.0 + (m - truth.k) * left_out
-
-
 def require_gaussian(truth: SharedRepresentation, what: str) -> None:
     """Raise ValueError unless the covariates are Gaussian.
 

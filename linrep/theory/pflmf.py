@@ -190,59 +190,109 @@ def theorem1(
     return Bound(ratio(2.0 * start, eta * T * slack), ratio(2.0 * eta * L * sigma**2, slack))
 
 
+class SharpConstants(NamedTuple):
+    """The constants of :func:`sharp_stationarity_bound`; arrays are broadcast.
+
+    Attributes
+    ----------
+    slack, noise : float or ndarray
+        c, in (1/2, 1], and omega, in (1/2, 1].
+    """
+
+    slack: Any
+    noise: Any
+
+    def __repr__(self):
+        return show.line(self)
+
+
+def sharp_constants(participation: ArrayLike, local_steps: ArrayLike = 1) -> SharpConstants:
+    r"""Return the constants c(p, K) and omega(p, K) of Theorem 1's sharp form.
+
+    .. math::
+        c = \frac{1 + s + \sqrt{(1 - s)^2 + 4p^2}}4, \quad s = \frac pK + 4p(1 - p)\beta, \quad
+        \omega = \frac12\Big(1 + \frac{p^3}K\Big) + \frac{(1 - p)p^3\beta(2K - 1)}{3K}, \quad
+        \beta^2 = \frac{K - 1}{2K}
+
+    Parameters
+    ----------
+    participation, local_steps : array_like
+        p and K.
+
+    Notes
+    -----
+    Not in the paper; the statement `pflmf.theorem1.sharp`.
+    """
+    p = check.numbers("participation", participation, above=0.0, maximum=1.0)
+    K = check.numbers("local_steps", local_steps, minimum=1.0)
+    beta = np.sqrt(0.5 * (K - 1.0) / K)
+    s = p / K + 4.0 * p * (1.0 - p) * beta
+    noise = 0.5 * (1.0 + p**3 / K) + (1.0 - p) * p**3 * beta * (2.0 * K - 1.0) / (3.0 * K)
+    return SharpConstants(0.25 * (1.0 + s + np.sqrt((1.0 - s) ** 2 + 4.0 * p**2)), noise)
+
+
 def sharp_stationarity_bound(
     gap: ArrayLike, *, smoothness: ArrayLike, step_size: ArrayLike, rounds: ArrayLike,
-    noise: ArrayLike = 0.0,
+    participation: ArrayLike, local_steps: ArrayLike = 1, noise: ArrayLike = 0.0,
 ) -> Bound:  # fmt: skip
-    r"""Return a bound on :math:`\frac1T \sum_t (\Delta_U + p^2 \Delta_V)` that is attained.
+    r"""Return a bound on :math:`\frac1T \sum_t (\Delta_U + p^2 \Delta_V)`, sharp in a round.
 
-    .. math:: \frac{F^0 - F^\star}{\eta T (1 - \eta L)} + \frac{3\eta L \sigma^2}{2(1 - \eta L)}
+    .. math:: \frac{F^0 - F^\star}{\eta T (1 - c\eta L)}
+              + \frac{\omega\eta L \sigma^2}{1 - c\eta L}
 
     Parameters
     ----------
     gap, smoothness, step_size, rounds, noise
-        As in :func:`theorem1`; infinite where eta is not below 1/L.
+        As in :func:`theorem1`; infinite where eta is not below 1/(cL).
+    participation, local_steps : array_like
+        p and K, on which c and omega depend: :func:`sharp_constants`.
 
     Notes
     -----
-    Not in the paper; derived in its proofs. Without noise each round attains its part for p = K = 1
-    and some F, and all T rounds attain the bound at eta = 1/(2L).
-    :func:`sharp_step_size` is where it is least. Whether the noise's 3/2 can be less, down to 1, is
-    open.
+    Not in the paper; the statement `pflmf.theorem1.sharp`. For K = 1 neither c nor omega can be
+    smaller in a round, at any p and eta, and for p = 1 at no K; else that is not known.
+    :func:`sharp_step_size` is where the bound is least.
     """
     start, L, eta, T, sigma = _theorem(gap, smoothness, step_size, rounds, noise)
-    slack = 1.0 - eta * L
-    return Bound(ratio(start, eta * T * slack), ratio(1.5 * eta * L * sigma**2, slack))
+    c, omega = sharp_constants(participation, local_steps)
+    slack = 1.0 - c * eta * L
+    return Bound(ratio(start, eta * T * slack), ratio(omega * eta * L * sigma**2, slack))
 
 
 def sharp_step_size(
-    gap: ArrayLike, *, smoothness: ArrayLike, rounds: ArrayLike, noise: ArrayLike = 0.0
-) -> Any:
+    gap: ArrayLike, *, smoothness: ArrayLike, rounds: ArrayLike, participation: ArrayLike,
+    local_steps: ArrayLike = 1, noise: ArrayLike = 0.0,
+) -> Any:  # fmt: skip
     r"""Return the step size at which :func:`sharp_stationarity_bound` is least.
 
     .. math::
-        \eta = \frac1{L(1 + \sqrt{1 + r})}, \qquad r = \frac{3 \sigma^2 T}{2 L (F^0 - F^\star)}
+        \eta = \frac1{cL(1 + \sqrt{1 + r})}, \qquad
+        r = \frac{\omega \sigma^2 T}{c^2 L (F^0 - F^\star)}
 
-    The bound there is :math:`2 (1 + \sqrt{1 + r}) L (F^0 - F^\star)/T`: without noise
-    :math:`4 L (F^0 - F^\star)/T`, at 1/(2L).
+    The bound there is :math:`2c (1 + \sqrt{1 + r}) L (F^0 - F^\star)/T`: without noise
+    :math:`4c L (F^0 - F^\star)/T`, at 1/(2cL).
 
     Parameters
     ----------
     gap, smoothness, rounds : array_like
         F at the start less its infimum, L and T, positive.
+    participation, local_steps : array_like
+        p and K.
     noise : array_like, default 0
         sigma.
 
     Notes
     -----
-    Not in the paper. With noise and T large it is :math:`\sigma \sqrt{6 L (F^0 - F^\star)/T}`.
+    Not in the paper. With noise and T large the bound is about
+    :math:`2\sigma \sqrt{\omega L (F^0 - F^\star)/T}`.
     """
     gap, L, T = (
         check.numbers(name, x, above=0.0)
         for name, x in (("gap", gap), ("smoothness", smoothness), ("rounds", rounds))
     )
-    r = 1.5 * check.numbers("noise", noise, minimum=0.0) ** 2 * T / (L * gap)
-    return 1.0 / (L * (1.0 + np.sqrt(1.0 + r)))
+    c, omega = sharp_constants(participation, local_steps)
+    r = omega * check.numbers("noise", noise, minimum=0.0) ** 2 * T / (c**2 * L * gap)
+    return 1.0 / (c * L * (1.0 + np.sqrt(1.0 + r)))
 
 
 def corollary2_step_size(smoothness: ArrayLike, rounds: ArrayLike | None = None) -> Any:
@@ -535,11 +585,11 @@ def auxiliary(
     return 0.5 * eta_L * ((1.0 + p) * K + 1.0) / K
 
 
-# The same, summed anew with every p and every noise term.
+# A round with the constants of the sharp form.
 
 
-class Resummed(NamedTuple):
-    r"""Weights for which :math:`w_U \Delta_U + w_V \Delta_V \le (F - E F^+)/\eta + noise`.
+class Weights(NamedTuple):
+    """What a round gives: weight_U Delta_U + weight_V Delta_V <= (F - E F+)/eta + noise sigma^2.
 
     Attributes
     ----------
@@ -550,113 +600,131 @@ class Resummed(NamedTuple):
     weight_V: Any
     noise: Any
 
-
-def resummed(s: Setting) -> Resummed:
-    r"""Return what one round gives, with every p and all noise kept.
-
-    With q = p eta L and :math:`C = p + (1 - p)(1 + q/\sqrt2)^2`,
-
-    .. math::
-        w_U = \frac{1 - \eta L}2, \qquad
-        w_V = \frac{p^2}C \Big(1 - \frac q{2K} - \frac{q \eta L}2\Big), \qquad
-        \frac{\eta L \sigma^2}2 \Big(1 + \frac{p^3}K + p^3 \eta L\Big)
-        + w_V (1 - p) \Big(\frac{q^2}2 + \frac q{\sqrt2}\Big) \sigma^2.
-
-    Averaged over rounds it bounds the weighted averages by (F^0 - F*)/(eta T) plus the noise: of
-    the gradient in V what is bounded is p^2 times its square.
-
-    Parameters
-    ----------
-    s : Setting
-
-    Notes
-    -----
-    Not in the paper; the documentation on pFL^MF derives it, for eta_v = p eta / K and eta <= 1/L.
-    """
-    eta_L, p, K = s.step_size * s.largest, s.participation, s.local_steps
-    q = p * eta_L
-    spread = p + (1.0 - p) * (1.0 + q / np.sqrt(2.0)) ** 2
-    weight = p**2 / spread * (1.0 - 0.5 * q / K - 0.5 * q * eta_L)
-    noise = 0.5 * eta_L * (1.0 + p**3 / K + p**3 * eta_L)
-    noise += weight * (1.0 - p) * (0.5 * q**2 + q / np.sqrt(2.0))
-    return Resummed(0.5 * (1.0 - eta_L), float(weight), float(noise * s.noise**2))
+    def __repr__(self):
+        return show.line(self)
 
 
 def sharp_weights(
-    step_size_times_L: ArrayLike, participation: ArrayLike, local_steps: ArrayLike
-) -> Resummed:
+    step_size_times_L: ArrayLike, participation: ArrayLike, local_steps: ArrayLike,
+    split: ArrayLike | None = None,
+) -> Weights:  # fmt: skip
     r"""Return what one round gives in the derivation of :func:`sharp_stationarity_bound`.
 
-    With x = eta L at most 1, q = p x, :math:`\beta^2 = \frac{K - 1}{2K}`, :math:`\beta \ge 0`, and
+    With x = eta L, q = p x, beta as in :func:`sharp_constants`, any a > 0, and
     :math:`C = p + (1 - p)(1 + q\beta)^2`,
 
     .. math::
-        w_U = 1 - x, \qquad
-        w_V = \frac{p^2}C \Big(1 - \frac{q(K + 1)}{2K}\Big), \qquad
-        \frac x2 \Big(1 + p^3 + \frac{p^3}K\Big)
+        w_U = 1 - \frac x2 - \frac{p^2x}{2a}, \quad
+        w_V = \frac{p^2}C \Big(1 - \frac q{2K} - \frac{ax}2\Big), \quad
+        \frac x2 \Big(1 + \frac{p^3}K\Big)
         + w_V (1 - p) \frac{q\beta(1 + q\beta)(2K - 1)}{3K},
 
-    the noise for sigma = 1.
+    the noise for sigma = 1, where w_V is not negative.
 
     Parameters
     ----------
     step_size_times_L, participation, local_steps : array_like
         eta L, p and K.
+    split : array_like, optional
+        a, by default 2c - s, for which w_U is 1 - cx and w_V at least p^2 (1 - cx).
 
     Notes
     -----
-    Not in the paper. For eta_v = p eta / K; w_V is at least p^2 (1 - x).
+    Not in the paper; for eta_v = p eta/K.
     """
     x = check.numbers("step_size_times_L", step_size_times_L, minimum=0.0)
     p = check.numbers("participation", participation, above=0.0, maximum=1.0)
     K = check.numbers("local_steps", local_steps, minimum=1.0)
     q, beta = p * x, np.sqrt(0.5 * (K - 1.0) / K)
-    weight = p**2 * (1.0 - 0.5 * q * (K + 1.0) / K) / (p + (1.0 - p) * (1.0 + q * beta) ** 2)
-    noise = 0.5 * x * (1.0 + p**3 + p**3 / K)
+    a = 2.0 * sharp_constants(p, K).slack - p / K - 4.0 * p * (1.0 - p) * beta
+    if split is not None:
+        a = check.numbers("split", split, above=0.0)
+    weight = p**2 * (1.0 - 0.5 * q / K - 0.5 * a * x) / (p + (1.0 - p) * (1.0 + q * beta) ** 2)
+    noise = 0.5 * x * (1.0 + p**3 / K)
     noise = noise + weight * (1.0 - p) * q * beta * (1.0 + q * beta) * (2.0 * K - 1.0) / (3.0 * K)
-    return Resummed(1.0 - x, weight, noise)
+    return Weights(1.0 - 0.5 * x - 0.5 * p**2 * x / a, weight, noise)
 
 
-def resummed_steps(s: Setting, r: Round) -> tuple[Inequality, Inequality, Inequality]:
-    r"""Return steps 1, 2 and 4 of the sum: F in V, F in U after that, and others' gradients.
+# Algorithm 1: U follows the participants' mean.
 
-    With Y the sum over local steps of :math:`E\|D \nabla_V\|^2`,
 
-    .. math::
-        \eta_v \Big(1 - \frac{\eta_v L}2\Big) Y \le F - E F(U, V^+)
-        + \frac{\eta_v^2 L K p \sigma^2}2, \quad
-        \frac\eta2 (1 - \eta L) \Delta_U \le E F(U, V^+) - E F(U^+, V^+)
-        + \frac{\eta L^2 \eta_v^2 K}2 (Y + K p \sigma^2) + \frac{\eta^2 L \sigma^2}2,
-
-    and :math:`K \Delta_V \le C Y / p + (1 - p)(q^2/2 + q/\sqrt2) K \sigma^2`.
+def any_client(n: ArrayLike, participation: ArrayLike) -> Any:
+    """Return pi = 1 - (1 - p)^n, the probability that somebody takes part.
 
     Parameters
     ----------
-    s : Setting
-    r : Round
-        Exact expectations of a round in this setting.
+    n, participation : array_like
+        Clients, and p in [0, 1].
+    """
+    p = check.numbers("participation", participation, minimum=0.0, maximum=1.0)
+    with np.errstate(divide="ignore"):  # p = 1
+        return -np.expm1(check.numbers("n", n, minimum=1.0) * np.log1p(-p))
+
+
+def algorithm1_bound(
+    gap: ArrayLike, *, smoothness: ArrayLike, step_size: ArrayLike, rounds: ArrayLike,
+    participation: ArrayLike, n: ArrayLike, spread: ArrayLike,
+) -> Bound:  # fmt: skip
+    r"""Return a bound on :math:`\frac1T \sum_t (\pi\Delta_U + p^2 \Delta_V)` for Algorithm 1.
+
+    .. math:: \frac{F^0 - F^\star}{\eta T (1 - \eta L)}
+              + \frac{(1 + p)\pi\,\eta L\,\overline{z^2}}{2(1 - \eta L)}
+
+    Clients' gradients are exact, and U follows their mean over the participants, if there are any,
+    with probability :math:`\pi = 1 - (1 - p)^n`; z^2 is the mean square of its distance from the
+    mean over all clients, given that somebody takes part.
+
+    Parameters
+    ----------
+    gap, smoothness, step_size, rounds
+        As in :func:`theorem1`; infinite where eta is not below 1/L. Heads have p eta/K.
+    participation, n : array_like
+        p, and the number of clients.
+    spread : array_like
+        The mean of z^2 over the rounds.
 
     Notes
     -----
-    Not in the paper; the documentation on pFL^MF derives them.
+    Not in the paper; the statement `pflmf.algorithm1.noise`. With eta of order 1/sqrt(T) and z^2
+    bounded it is O(1/sqrt(T)).
     """
-    eta, eta_v, L = s.step_size, s.head_step_size, s.largest
-    p, K, variance = s.participation, s.local_steps, s.noise**2
-    q, Y = p * eta * L, float(np.sum(r.masked_V))
-    spread = p + (1.0 - p) * (1.0 + q / np.sqrt(2.0)) ** 2
-    moved = 0.5 * eta * (L * eta_v) ** 2 * K * (Y + K * p * variance)
-    others = (1.0 - p) * (0.5 * q**2 + q / np.sqrt(2.0)) * K * variance
-    return (
-        Inequality(
-            eta_v * (1.0 - 0.5 * eta_v * L) * Y,
-            r.value - r.after_V + 0.5 * eta_v**2 * L * K * p * variance,
-        ),
-        Inequality(
-            0.5 * eta * (1.0 - eta * L) * r.delta_U,
-            r.after_V - r.after_both + moved + 0.5 * eta**2 * L * variance,
-        ),
-        Inequality(K * r.delta_V, float(spread * Y / p + others)),
-    )
+    start, L, eta, T, _ = _theorem(gap, smoothness, step_size, rounds, 0.0)
+    p = check.numbers("participation", participation, above=0.0, maximum=1.0)
+    square = check.numbers("spread", spread, minimum=0.0)
+    slack = 1.0 - eta * L
+    sampled = 0.5 * (1.0 + p) * any_client(n, p) * eta * L * square
+    return Bound(ratio(start, eta * T * slack), ratio(sampled, slack))
+
+
+def algorithm1_rate(
+    gap: ArrayLike, *, smoothness: ArrayLike, step_size: ArrayLike, rounds: ArrayLike,
+    participation: ArrayLike, n: ArrayLike, grown: ArrayLike,
+) -> Any:  # fmt: skip
+    r"""Return a bound on the same mean for Algorithm 1 with K = 1 that is O(1/T).
+
+    .. math::
+        \frac{F^0 - F^\star + \frac{(1 + p)L}2 R}{\eta T (1 - \eta L)(1 - \kappa)}, \quad
+        R = E|U^T|^2 - |U^0|^2 + \frac\pi{p^2} |V^0|^2, \quad
+        \kappa = \frac{\eta L (1 + p)\pi}{2p(1 - \eta L)}
+
+    Parameters
+    ----------
+    gap, smoothness, step_size, rounds, participation, n
+        As in :func:`algorithm1_bound`; infinite where kappa is not below 1.
+    grown : array_like
+        R, bounded where U is.
+
+    Notes
+    -----
+    Not in the paper; the statement `pflmf.algorithm1.rate`. L is valid on sets that the iterates do
+    not leave, and R says how large these are: without R no constant is enough.
+    """
+    start, L, eta, T, _ = _theorem(gap, smoothness, step_size, rounds, 0.0)
+    p = check.numbers("participation", participation, above=0.0, maximum=1.0)
+    # 1 - x - kappa (1 - x)
+    slack = 1.0 - eta * L - 0.5 * eta * L * (1.0 + p) * any_client(n, p) / p
+    more = 0.5 * (1.0 + p) * L * check.numbers("grown", grown)
+    return ratio(start + more, eta * T * slack)
 
 
 # Lemmas of Appendix A.3. Each returns the right side.
@@ -720,9 +788,7 @@ def lemma7(n: ArrayLike, participation: ArrayLike) -> Any:
     n, participation : array_like
         Clients, and p in [0, 1].
     """
-    p = check.numbers("participation", participation, minimum=0.0, maximum=1.0)
-    with np.errstate(divide="ignore"):  # p = 1
-        return -np.expm1(check.numbers("n", n, minimum=1.0) * np.log1p(-p))
+    return any_client(n, participation)
 
 
 checked(globals(), nan=False, large=False)

@@ -18,7 +18,7 @@ from linrep._lib import display as show
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.problems.regression import SUBSETS_ENUMERATED, SharedRepresentation
-from linrep.theory import fedrep, flute_samples, perfedsi, pflmf
+from linrep.theory import fedrep, finite_bounds, flute_samples, perfedsi, pflmf
 from linrep.theory._clients import require_spanning
 from linrep.theory.flute import Spectrum, step_size_limits
 
@@ -121,9 +121,11 @@ def asked(
         ``pandas.DataFrame(...)`` makes a table. Rows whose source is "proof" have the constant to
         which the paper's proof leads, or, of FedRep with normal x, that of
         `fedrep.theorem1.gaussian`, where kappa is exact: for all clients, or few enough subsets to
-        enumerate. "Theorem 1, sharp" of pFL^MF is `pflmf.theorem1.sharp`, and "Corollary 2, sharp"
-        the same at its best step: they bound the sum in which the squared gradient in V has the
-        weight p^2.
+        enumerate. "Theorem 1, finite sizes" is `fedrep.theorem1.finite`, without noise: with so
+        many samples all rounds are proved to contract, but for the probability `failure`, at the
+        printed step and from all angles of `initial_distance`. "Theorem 1, sharp" of pFL^MF is
+        `pflmf.theorem1.sharp`, also at its best step: it bounds the sum in which the squared
+        gradient in V has the weight p^2.
 
     Raises
     ------
@@ -222,6 +224,12 @@ def _fedrep(
         )  # fmt: skip
         yield row("Theorem 1, normal x", "samples per client and round", AT_LEAST, float(samples),
                   900.0, "proof", "fedrep.gaussian_sample_size")  # fmt: skip
+    if truth.design == "gaussian" and truth.noise == 0.0:
+        finite = finite_bounds.least_samples(
+            truth, step_size=step, initial_distance=start, failure=failure, participation=q / n
+        )
+        yield row("Theorem 1, finite sizes", "samples per client and round", AT_LEAST, finite,
+                  np.nan, "", "finite_bounds.least_samples")  # fmt: skip
     first = fedrep.initial_sample_size(
         d, k, n, sigma_min=truth.sigma_min() / np.sqrt(k), condition=truth.condition, constant=c
     )
@@ -300,18 +308,19 @@ def _pflmf(setting: pflmf.Setting, tolerance: float, *, gap: float = 1.0) -> Ite
         start = float(pflmf.corollary2(gap, smoothness=L, rounds=4, noise=setting.noise).total)
         rounds = (1.0 + start / (tolerance * L * gap)) ** 2
     yield row("Corollary 2", "rounds", AT_LEAST, rounds, np.nan, "", "pflmf.corollary2")
-    sharp = partial(row, "Theorem 1, sharp")
-    yield sharp("step size", AT_MOST, 1.0 / L, np.nan, "", "pflmf.sharp_stationarity_bound")
-    if setting.step_size * L < 1.0:
-        unit = pflmf.sharp_stationarity_bound(
-            gap, smoothness=L, step_size=setting.step_size, rounds=1, noise=setting.noise
-        )
-        room = tolerance * L * gap - float(unit.noise)
-        rounds = float(unit.start) / room if room > 0.0 else np.inf
-        yield sharp("rounds", AT_LEAST, rounds, np.nan, "", "pflmf.sharp_stationarity_bound")
-    # 2 (1 + s) L gap/T at the best step, s^2 = 1 + 3 sigma^2 T/(2 L gap).
-    rounds = 4.0 / tolerance * (1.0 + 1.5 * setting.noise**2 / (tolerance * L * gap))
-    yield row("Corollary 2, sharp", "rounds", AT_LEAST, rounds, np.nan, "",
+    sharp, of = partial(row, "Theorem 1, sharp"), "pflmf.sharp_stationarity_bound"
+    shares = {"participation": setting.participation, "local_steps": setting.local_steps}
+    c, omega = pflmf.sharp_constants(**shares)
+    yield sharp("step size", AT_MOST, float(1.0 / (c * L)), np.nan, "", of)
+    given = {"smoothness": L, "step_size": setting.step_size, "rounds": 1, "noise": setting.noise}
+    unit = pflmf.sharp_stationarity_bound(gap, **given, **shares)
+    room = tolerance * L * gap - float(unit.noise)
+    rounds = float(unit.start) / room if room > 0.0 else np.inf
+    yield sharp("rounds", AT_LEAST, rounds, np.nan, "", of)
+    # 2 c (1 + s) L gap/T at the best step, s^2 = 1 + omega sigma^2 T/(c^2 L gap).
+    rounds = 4.0 * c / tolerance
+    rounds += 4.0 * omega * setting.noise**2 / (tolerance**2 * L * gap)
+    yield row("Theorem 1, sharp, best step", "rounds", AT_LEAST, float(rounds), np.nan, "",
               "pflmf.sharp_step_size")  # fmt: skip
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from linrep.figures.record import read
-from linrep.papers.flute.settings import STEP_SIZE
+from linrep.papers.flute.settings import NOISE, STEP_SIZE, draw_truth
+from linrep.theory.flute_limit import limit, perturbation, sufficient_samples
 from tests.docs.test_documentation import DOCS, ROOT
 
 PAGE = (DOCS / "asked.md").read_text("utf-8")
@@ -51,6 +52,24 @@ def test_flute_asks_for_what_the_page_says():
     beyond = own["asked"] > 1e15
     assert (beyond == ~own["where"].str.endswith("k = 2")).all()
     assert (rows("FLUTE", "rounds")["asked"] > 1e6).all()
+
+
+def test_the_theorem_on_flute_s_limits_asks_for_what_the_page_says():
+    needed = rows("FLUTE", "samples per client").set_index("where")["needed"]
+    for n in (15, 30):
+        line = next(line for line in PAGE.splitlines() if line.startswith(f"| M = {n} |"))
+        for k, cell in zip((2, 4, 6, 8), line.split("|")[2:], strict=False):
+            number, power, ratio = re.fullmatch(r" (.*)·10(.*) \((.*)\) ", cell).groups()
+            truths = [
+                draw_truth("decaying", n, 10, NOISE, np.random.default_rng(seed))
+                for seed in range(12)
+            ]
+            m = [sufficient_samples(truth, k, 0.1) for truth in truths]
+            scale = 10.0 ** int(power.translate(SUPERSCRIPTS))
+            assert f"{np.median(m) / scale:.1f}" == number
+            assert f"{np.median(m) / needed[f'Figure 3, M = {n}, k = {k}']:.0f}" == ratio
+            left = limit(truths[0], k, perturbation(truths[0], k, int(m[0]))).curvature
+            assert 0.45 < left / (truths[0].gap(k) / 2) < 0.8
 
 
 def test_perfedsi_asks_for_what_the_page_says():

@@ -37,10 +37,13 @@ def pflmf_corollary(gap, L, T, sigma):
     return (4 * L * gap + sigma**2) / (np.sqrt(T) - 1) if sigma else 16 * L * gap / T
 
 
-def pflmf_sharp(gap, L, eta, T, sigma):
+def pflmf_sharp(gap, L, eta, T, sigma, p, K):
     """Return the right side of the sharp form of Theorem 1."""
-    slack = 1 - eta * L
-    return gap / (eta * T * slack) + 1.5 * eta * L * sigma**2 / slack
+    beta = np.sqrt((K - 1) / (2 * K))
+    s = p / K + 4 * p * (1 - p) * beta
+    c = max(np.roots([4, -2 * (1 + s), s - p**2]))  # (2c - 1)(2c - s) = p^2
+    omega = (1 + p**3 / K) / 2 + (1 - p) * p**3 * beta * (2 * K - 1) / (3 * K)
+    return (gap / (eta * T) + omega * eta * L * sigma**2) / (1 - c * eta * L)
 
 
 def fedrep_samples(d, k, rn, kappa, start, c):

@@ -325,7 +325,7 @@ def test_bounds_are_drawn_where_they_are_of_the_same_samples():
 
 
 @pytest.mark.parametrize("axis", ["rounds", "samples"])
-def test_the_limit_of_fresh_samples_is_drawn_beside_the_runs(axis):
+def test_the_curve_of_fresh_samples_is_drawn_beside_the_runs(axis):
     def problem(rng):
         return lr.SharedRepresentation.random(n=400, d=200, k=2, store=False, rng=rng)
 
@@ -333,18 +333,18 @@ def test_the_limit_of_fresh_samples_is_drawn_beside_the_runs(axis):
         problem, {"FedRep": "fedrep", "FedSGD": ("fedsgd", {"step_size": 0.2})}, m=10, rounds=20,
         sampling="fresh", axis=axis, start=0.5, trials=2, rng=3,
     )  # fmt: skip
-    (name,) = found.limits  # of FedSGD none is known
-    assert name == "limit, FedRep"
+    (name,) = found.predictions  # of FedSGD none is known
+    assert name == "predicted, FedRep"
     own = found.rows[found.rows["method"] == "FedRep"]
     for place, part in own.groupby(axis):
         # A run differs by a factor of e^.05 (one standard deviation at n = 400 and 20 rounds).
         expected = np.exp(np.log(part["distance"]).mean())
-        assert found.limits[name](place) == pytest.approx(expected, rel=0.15)
+        assert found.predictions[name](place) == pytest.approx(expected, rel=0.15)
     assert name in {line.get_label() for line in found.plot().lines}
     several = lr.compare(
         problem, ["fedrep"], m=[8, 10], sampling="fresh", start=0.5, rounds=2, trials=1, rng=0
     )
-    assert several.limits == {}
+    assert several.predictions == {}
     matplotlib.pyplot.close("all")
 
 

@@ -1,7 +1,5 @@
 """Learning curves in the limit: against recursions in coordinates, simulations and closed forms."""
 
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -235,46 +233,6 @@ def test_the_fluctuation_of_isotropic_heads_is_that_of_all():
         close(found / isotropic.fluctuation(n, 50, k, 10, step, rounds=9), 1.0, 1e-7)
 
 
-def few(n, d, m, participants, rounds):
-    """Return the mean squared distance of runs over the limit's, and the ratio that is stated."""
-    truth = truth_of(0, n, d, 2, equal=True)
-    settings = {"m": m, "step_size": 0.5, "rounds": rounds, "start": 0.3}
-    settings["participation"] = participants / n
-    with pytest.warns(UserWarning, match=f"{participants} of {n} clients take part") as said:
-        curve = asymptotics.fedrep(truth, **settings)
-    stated = float(re.search(r"about (\S+) times", str(said[0].message))[1])
-    runs = [lr.fedrep(truth, batches="gram", rng=seed, **settings) for seed in range(200)]
-    ends = [np.sum(run.state["Phi"] ** 2) for run in runs]
-    return np.mean(ends) / curve.squared_chordal[-1], stated
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sizes", [(20, 20, 12, 2, 12), (8, 20, 12, 2, 12), (200, 20, 30, 20, 15)])
-def test_of_few_participants_the_error_of_the_limit_is_stated(sizes):
-    found, stated = few(*sizes)
-    assert stated > 1.1
-    assert abs(np.log(found / stated)) < 0.5 * np.log(stated)
-
-
-def test_a_run_says_how_many_take_part():
-    """Shares are rounded to whole clients."""
-    truth = truth_of(0, 16, 20, 2, equal=True)
-    run = lr.fedrep(
-        truth, m=12, rounds=20, start=0.3, step_size=0.5, participation=0.1, batches="gram", rng=0
-    )
-    assert run.settings["participants"] == 2
-    with pytest.warns(UserWarning, match="2 of 16 clients take part"):
-        curve = asymptotics.of_run(truth, run.settings)
-    with pytest.warns(UserWarning, match="2 of 16 clients take part"):
-        same = asymptotics.fedrep(
-            truth, m=12, step_size=0.5, rounds=20, start=0.3,
-            participation=2 / 16,
-        )  # fmt: skip
-    assert (curve.distance == same.distance).all()
-    with pytest.warns(UserWarning, match="near B"):
-        asymptotics.contraction(truth, m=8, step_size=0.5, participation=1 / 16)
-
-
 def test_the_fluctuation_at_the_edges():
     alone = ImplicitRepresentation(np.ones((1, 1)), 4, 0.0)
     assert 0.0 < asymptotics.fluctuation(alone, m=5, step_size=0.5) < np.inf
@@ -402,19 +360,6 @@ def test_samples_that_are_enough_are_as_few_as_can_be():
         assert (last <= 0.01) == enough
     assert isotropic.sufficient_samples(2, 8.0, 0.01, **settings) == np.inf
     assert isotropic.sufficient_samples(2, 0.0, 1.0, **settings) == 4.0
-
-
-def test_the_curve_of_a_run_takes_its_settings():
-    truth = truth_of(0, 200, 100, 2)
-    options = {"m": 8, "step_size": 0.3, "start": 0.6, "participation": 0.5}
-    curve = asymptotics.fedrep(truth, rounds=4, **options)
-    run = lr.fedrep(truth, rounds=4, batches="gram", rng=0, **options)
-    close(asymptotics.of_run(truth, run.settings).distance, curve.distance, 0.0)
-    summed = options | {"step_size": 0.3 / 100, "normalization": "published"}
-    run = lr.fedrep(truth, rounds=4, batches="gram", rng=0, **summed)
-    close(asymptotics.of_run(truth, run.settings).distance, curve.distance, 1e-12)
-    axes = run.plot(beside={"limit": curve.distance})
-    assert [line.get_label() for line in axes.lines] == ["FedRep", "limit"]
 
 
 def balanced(A, k):

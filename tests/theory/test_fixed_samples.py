@@ -68,6 +68,24 @@ def test_perfedsi_mean_square_is_that_of_sums(tau, C):
     close(at, 1.0, 1e-6)
 
 
+@pytest.mark.parametrize("step", [0.2, 0.9])
+def test_perfedsi_typical_runs_are_those_of_the_linear_map(step):
+    truth = completion(n=12, d=5, p=3, k=1)
+    settings = {"step_size": step, "local_steps": 2, "participants": 3}
+    rate, low, high = perfedsi.typical_rate(truth, **settings, rng=0)
+    assert low < rate < high
+    assert low**2 < perfedsi.mean_square_rate(truth, **settings)
+    start = tuple(M + 1e-7 * np.ones_like(M) for M in (truth.U, truth.V))
+    logs = [
+        np.log(np.divide(*run["error"][[60, 20]])) / 40
+        for run in (
+            lr.perfedsi(truth, rounds=60, start=start, rng=x, **settings) for x in range(60)
+        )
+    ]
+    error = np.std(logs, ddof=1) / np.sqrt(60)
+    assert abs(np.mean(logs) - np.log(rate)) <= 4.0 * error + np.log(high / low)
+
+
 def test_perfedsi_small_steps():
     truth = completion(n=20, d=6, p=4, k=2, singular_values=(2.0, 1.0))
     rate = perfedsi.mean_rate(truth, step_size=1e-4, local_steps=3)

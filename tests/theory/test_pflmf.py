@@ -78,19 +78,19 @@ def test_statements_have_the_printed_constants():
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.2, 3.0])
-@pytest.mark.parametrize("T", [1, 50, 10_000])
-def test_the_best_step_of_the_sharp_form(sigma, T):
+@pytest.mark.parametrize(("T", "p", "K"), [(1, 1.0, 1), (50, 0.3, 1), (10_000, 0.6, 5)])
+def test_the_best_step_of_the_sharp_form(sigma, T, p, K):
     given = {"smoothness": 2.0, "rounds": T, "noise": sigma}
+    given |= {"participation": p, "local_steps": K}
     best = theory.sharp_step_size(3.0, **given)
     at_best = theory.sharp_stationarity_bound(3.0, step_size=best, **given).total
-    other = theory.sharp_stationarity_bound(3.0, step_size=np.linspace(1e-4, 0.5, 20_000), **given)
-    assert at_best == pytest.approx(other.total.min(), rel=1e-3)
-    assert at_best <= other.total.min() * (1 + 1e-12)
+    steps = np.geomspace(1e-6, 1.0, 50_000)
+    other = theory.sharp_stationarity_bound(3.0, step_size=steps, **given).total
+    assert at_best == pytest.approx(other.min(), rel=1e-3)
+    assert at_best <= other.min() * (1 + 1e-12)
+    c, omega = theory.sharp_constants(p, K)
     a = 2.0 * 3.0 / T
-    assert at_best == pytest.approx(2 * a + 2 * np.sqrt(a**2 + 1.5 * sigma**2 * a))
-    of_corollary = theory.sharp_stationarity_bound(3.0, step_size=0.25 / np.sqrt(T), **given)
-    closed = (4 * 2.0 * 3.0 + 1.5 * sigma**2) / (2 * np.sqrt(T) - 1)
-    assert of_corollary.total == pytest.approx(closed)
+    assert at_best == pytest.approx(2 * c * a + 2 * np.sqrt((c * a) ** 2 + omega * sigma**2 * a))
 
 
 @pytest.mark.parametrize("kind", ["identity", "shared", "weights", "own", "logistic", "custom"])
@@ -235,25 +235,26 @@ def rigorous(rng, kind, p, K, eta_L, noise=0.0):
 @given(
     seeds, st.sampled_from(["identity", "shared", "own", "logistic"]),
     st.sampled_from([0.02, 0.3, 1.0]), st.sampled_from([1, 2, 7]),
-    st.sampled_from([0.01, 0.2, 0.5]),
+    st.sampled_from([0.01, 0.2, 0.5]), st.sampled_from([None, 0.02, 0.5, 1.0]),
 )  # fmt: skip
-def test_what_is_summed_anew_holds_in_every_round(seed, kind, p, K, eta_L):
+def test_the_weights_of_a_round_hold_in_every_round(seed, kind, p, K, eta_L, split):
     problem, U, V, s = rigorous(np.random.default_rng(seed), kind, p, K, eta_L)
     r = pflmf_rounds.expected_round(s, problem, U, V)
-    w = theory.resummed(s)
+    w = theory.sharp_weights(s.step_size * s.largest, p, K, split)
     left = s.step_size * (w.weight_U * r.delta_U + w.weight_V * r.delta_V)
     assert left <= (r.value - r.after_both) * (1.0 + 1e-9) + 1e-13 * (1.0 + r.value)
     assert 0.0 < w.weight_V <= p**2
 
 
 @given(seeds, st.sampled_from([0.05, 0.5, 1.0]), st.sampled_from([1, 4]))
-def test_what_is_summed_anew_holds_with_noise(seed, p, K):
+def test_the_weights_of_a_round_hold_with_noise(seed, p, K):
     rng = np.random.default_rng(seed)
     # The function is quadratic in U and in V; noise small next to the ball leaves it rarely.
     problem, U, V, s = rigorous(rng, "identity", p, K, 0.3, noise=1e-3)
     r = pflmf_rounds.expected_round(s, problem, U, V)
-    w = theory.resummed(s)
-    left = s.step_size * (w.weight_U * r.delta_U + w.weight_V * r.delta_V - w.noise)
+    w = theory.sharp_weights(s.step_size * s.largest, p, K)
+    noise = w.noise * s.noise**2
+    left = s.step_size * (w.weight_U * r.delta_U + w.weight_V * r.delta_V - noise)
     assert left <= (r.value - r.after_both) * (1.0 + 1e-9) + 1e-13 * (1.0 + r.value)
 
 
@@ -328,7 +329,7 @@ def test_a_trace_has_the_left_side():
 
 
 @pytest.mark.parametrize("p", [1.0, 0.3, 0.1])
-def test_what_is_summed_anew_is_nearly_reached(p):
+def test_the_weights_of_a_round_are_nearly_reached(p):
     """On functions that are flat but in V, all of the decrease is the heads'."""
     A = 5e-4 * np.random.default_rng(0).standard_normal((40, 3))
     problem, begin = lr.QuadraticObjectives(A), (np.eye(3), np.zeros((40, 3)))
@@ -338,7 +339,7 @@ def test_what_is_summed_anew_is_nearly_reached(p):
         problem, k=3, step_size=0.25 / L, head_step_size="theorem", participation=p, rounds=T,
         aggregate="full", start=begin, record=T, rng=0,
     )  # fmt: skip
-    w = theory.resummed(theory.Setting(p, 1, 0.25 / L, L, L))
+    w = theory.sharp_weights(0.25, p, 1, p)
     left = w.weight_U * trace["average_U"][-1] + w.weight_V * trace["average_V"][-1]
     right = trace["objective"][0] / (0.25 / L * T)
     assert (0.8 if COMPILED else 0.4) < left / right <= 1.0
@@ -364,20 +365,6 @@ def test_the_average_with_U_fixed_is_that_of_its_recursion(noise, p, K):
         means.append(total / (t + 1))
     found = pflmf_rounds.fixed_U_average(s, h, square, rounds)
     np.testing.assert_allclose(found, [means[T - 1] for T in rounds], rtol=1e-12)
-
-
-def test_the_steps_make_up_the_weights_of_the_sum():
-    rng = np.random.default_rng(2)
-    problem = draw("identity", rng, n=3)
-    s = setting(p=0.4, K=3, step_size=0.2, in_U=2.0, in_V=1.5)
-    r = pflmf_rounds.expected_round(s, problem, *start(rng, problem))
-    in_V, in_U, others = theory.resummed_steps(s, r)
-    w, eta = theory.resummed(s), s.step_size
-    assert in_U.lhs == pytest.approx(w.weight_U * r.delta_U * eta)
-    # What steps 1 and 2 leave of Y, of which step 4 makes Delta_V.
-    moved = 0.5 * eta * (2.0 * s.head_step_size) ** 2 * 3 * np.sum(r.masked_V)
-    assert in_U.rhs == pytest.approx(r.after_V - r.after_both + moved)
-    assert (in_V.lhs - moved) / (others.rhs / 3) == pytest.approx(w.weight_V * eta)
 
 
 def test_the_value_at_a_given_U_is_that_of_the_round():

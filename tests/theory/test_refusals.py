@@ -15,8 +15,10 @@ from linrep.theory import (
     fedrep,
     fedrep_lemmas,
     fedrep_limits,
+    finite,
     flute,
     flute_lift,
+    flute_limit,
     flute_samples,
     minimax,
     noise_floors,
@@ -48,7 +50,7 @@ def curve(truth=IMPLICIT, **options):
 def of_run(**options):
     truth = lr.SharedRepresentation.random(n=20, d=10, k=2, rng=0)
     run = lr.fedrep(truth, m=6, rounds=1, rng=0, **options)
-    return lambda: asymptotics.of_run(truth, run.settings)
+    return lambda: finite.of_run(truth, run.settings)
 
 
 def floor(truth=TRUTH, m=9, step_size=0.1, **options):
@@ -144,6 +146,10 @@ CALLS = [
         "Phi",
     ),
     (lambda: asymptotics.flute.floor(EQUAL, 1, 50), "above the next one"),
+    (lambda: flute_limit.perturbation(EQUAL, 1, 50), "above the next one"),
+    (lambda: flute_limit.perturbation(MODELS, 3, 50, failure=0.0), "failure"),
+    (lambda: flute_limit.limit(MODELS, 3, flute_limit.Perturbation(0.0, -1.0, 0.0)), "noise"),
+    (lambda: flute_limit.sufficient_samples(MODELS, 3, 0.0), "tolerance"),
     (lambda: asymptotics.flute.local_rate(EQUAL, 1, step_size=0.1), "k = 1 above the next one"),
     (curve(m=3), "m must be at least 4 for 'same' batches"),
     (curve(m=5, batches="split"), "m must be at least 6 for 'split' batches"),
@@ -154,7 +160,7 @@ CALLS = [
     (of_run(batches="fixed"), "batches"),
     (of_run(start="random"), "start must be given"),
     (of_run(orthonormal=False), "QR"),
-    (lambda: asymptotics.of_run(TRUTH, {"m": 5}), "settings must be those of a run of FedRep"),
+    (lambda: finite.of_run(TRUTH, {"m": 5}), "settings must be those of a run of FedRep"),
     (lambda: asymptotics.fluctuation(ALONE, m=5, step_size=0.5, participation=0.5), "1/n"),
     (
         lambda: asymptotics.fluctuation(ImplicitRepresentation(TRUTH.W, 2), m=5, step_size=0.5),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linrep as lr
-from linrep.theory import asked, fedrep, flute_samples, perfedsi, pflmf, requirements
+from linrep.theory import asked, fedrep, finite_bounds, flute_samples, perfedsi, pflmf, requirements
 from linrep.theory.flute import Spectrum, step_size_limits
 from tests.reference import requirements as naive
 from tests.tools import close
@@ -65,6 +65,26 @@ def test_with_normal_x_fedrep_asks_for_what_is_proved():
     assert "Theorem 1, normal x" not in places
     signs = lr.SharedRepresentation(WHOLE.B, WHOLE.W, design="rademacher")
     assert "Theorem 1, normal x" not in {each.place for each in asked(signs)}
+
+
+def test_at_finite_sizes_fedrep_asks_for_what_makes_the_proved_factor_less_than_one():
+    settings = {"initial_distance": 0.1, "participants": 6}
+    rows = asked(WHOLE, failure=0.2, **settings)
+    m = row(rows, "Theorem 1, finite sizes", "samples per client and round").asked
+    step = row(rows, "Theorem 1", "step size").asked
+
+    def factors(m):
+        for q in range(2, 22, 2):
+            if m >= 2 + q:
+                yield finite_bounds.contraction(
+                    WHOLE, m=m, step_size=step, within=0.1 * 2**0.5 / 0.2 ** (1 / q),
+                    participation=0.5, moment=q,
+                )  # fmt: skip
+
+    assert min(factors(int(m))) < 1.0
+    assert m == 4 or min(factors(int(m) - 1)) >= 1.0
+    noisy = lr.SharedRepresentation(WHOLE.B, WHOLE.W, 0.1)
+    assert "Theorem 1, finite sizes" not in {each.place for each in asked(noisy, **settings)}
 
 
 def test_clients_that_do_not_span_ask_for_infinitely_many_samples():
@@ -126,11 +146,11 @@ def test_pflmf_asks_for_the_rounds_after_which_its_bounds_are_met(L, gap, share,
     T = row(rows, "Corollary 2", "rounds").asked
     close(naive.pflmf_corollary(gap, L, T, sigma) / goal, 1.0, 1e-9)
     T = row(rows, "Theorem 1, sharp", "rounds").asked
-    bound = naive.pflmf_sharp(gap, L, setting.step_size, min(T, 1e300), sigma)
+    bound = naive.pflmf_sharp(gap, L, setting.step_size, min(T, 1e300), sigma, 0.5, 2)
     close(bound / goal, 1.0, 1e-9) if math.isfinite(T) else close(max(goal / bound, 1.0), 1.0, 1e-9)
-    T = row(rows, "Corollary 2, sharp", "rounds").asked
+    T = row(rows, "Theorem 1, sharp, best step", "rounds").asked
     steps = np.geomspace(1e-8, 0.999, 10_001) / L
-    least = min(naive.pflmf_sharp(gap, L, eta, T, sigma) for eta in steps)
+    least = min(naive.pflmf_sharp(gap, L, eta, T, sigma, 0.5, 2) for eta in steps)
     assert goal * (1 - 1e-9) <= least <= goal * 1.01
 
 

@@ -12,7 +12,7 @@ from linrep.claims import Cases, Condition, Fact, Readings, statement
 from linrep.claims.evidence import LOWER, PROVED
 from linrep.claims.laws import Open, Region, at_most, equal, lines, measured
 from linrep.papers.pflmf.model import ASSUMPTIONS, NOISY
-from linrep.papers.pflmf.runs import RATIO, Bound, at_rest, exact
+from linrep.papers.pflmf.runs import RATIO, WHOSE, Bound, at_rest, exact, from_a_minimum
 from linrep.papers.pflmf.theorem1 import limit
 from linrep.theory import pflmf
 from linrep.theory.pflmf_rounds import fixed_U_average
@@ -93,6 +93,13 @@ def rates(powers, noises, name) -> Cases:
     return Cases(cases, quantity=RATIO, name=f"U fixed, exact, {name}", strength=PROVED)
 
 
+def without_noise(T_power) -> Readings:
+    """Compare the rate 1/T with exact runs of Appendix A.1, and with Algorithm 1 from a minimum."""
+    found = rates((T_power, 0.5 * T_power), (0.0,), "no noise")
+    named = replace(found, name="U follows all clients' mean gradient")
+    return Readings([named, from_a_minimum()], phrase=WHOSE)
+
+
 @statement(
     "pflmf.corollary2",
     place="Corollary 2",
@@ -107,10 +114,9 @@ def corollary2(budget, rng, *, T_power=1, power=0.5):
 
     T_power is that without noise, half of which is that with noise; power is that in eta.
     """
-    powers = T_power, 0.5 * T_power
     yield from measured(substituted(power), strength=PROVED).values()
-    yield rates(powers, (0.0,), "no noise")
-    yield rates(powers, NOISES, "noise")
+    yield without_noise(T_power)
+    yield rates((T_power, 0.5 * T_power), NOISES, "noise")
 
 
 @statement(
@@ -204,9 +210,8 @@ def other_minimum(weighted) -> dict[str, Fraction]:
 )
 def abstract_claims(budget, rng, *, T_power=1.0, noisy_power=0.5, weighted=True):
     """Compare exact runs with the bounds over p^2, and look at another minimum."""
-    powers = T_power, noisy_power
-    yield rates(powers, (0.0,), "no noise")
-    yield rates(powers, NOISES, "noise")
+    yield without_noise(T_power)
+    yield rates((T_power, noisy_power), NOISES, "noise")
     numbers = other_minimum(weighted)
     slope, *positive = numbers.values()
     yield Condition(
@@ -244,14 +249,15 @@ def escaping(rounds) -> Cases:
     stronger={"T_power": 1},
 )
 def stationary_point(budget, rng, *, T_power=1):
-    """Compare what Theorem 1 bounds, p being fixed, and iterates that a bounded function sends off.
+    """Compare what Theorem 1 bounds, p being fixed; Algorithm 1; and iterates that are sent off.
 
     e^(-uv) has no stationary point but u = v = 0, which iterates from u = v = 1 go away from.
     """
     gradients = rates((T_power, 0.5 * T_power), (0.0,), "no noise")
     yield Readings(
         [
-            replace(gradients, name="squared gradients, on average"),
+            replace(gradients, name="squared gradients of Appendix A.1, on average"),
+            from_a_minimum(),
             escaping(budget((10, 1000), (10, 1000, 100_000))),
         ],
         phrase="converges to a stationary point",

@@ -16,6 +16,7 @@ from linrep.claims import Cases
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
 from linrep.papers.pflmf.model import Case
+from linrep.theory.pflmf import sharp_constants
 
 
 class Terms(NamedTuple):
@@ -151,7 +152,7 @@ def drawn(rng, n: int, K: int, count: int, noisy: bool) -> Rounds:
     )
     s = noisy * rng.random(shape) * rng.choice([0.1, 1.0, 10.0], (count, 1))
     p = rng.choice([0.05, 0.3, 0.5, 0.7, 0.9, 1.0], count)
-    x = rng.choice([0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0], count)
+    x = rng.choice([0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0], count) / sharp_constants(p, K).slack
     rounds = Rounds(K, p, x, u, np.full(count, 1e12), v, h, a, s)
     rounds = rounds._replace(L=rounds.needed())  # that at the start
     for _ in range(60):

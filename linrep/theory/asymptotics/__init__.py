@@ -1,4 +1,4 @@
-"""Exact limits of methods on fresh Gaussian batches as d and n grow together, m and k fixed."""
+"""Limits of methods on Gaussian batches as d and n grow together, m and k fixed."""
 
 from linrep._lib import lazy
 

@@ -1,5 +1,6 @@
 """What `linrep.theory.asymptotics` offers: read when it is imported, and by type checkers."""
 
+from . import fixed_batches as fixed_batches
 from . import flute as flute
 from . import isotropic as isotropic
 from . import perfedsi as perfedsi
@@ -7,7 +8,6 @@ from . import pflmf as pflmf
 from .learning_curves import Curve as Curve
 from .learning_curves import anil as anil
 from .learning_curves import fedrep as fedrep
-from .learning_curves import of_run as of_run
 from .near_truth import contraction as contraction
 from .near_truth import fluctuation as fluctuation
 from .starts import SpectralLimit as SpectralLimit

@@ -10,7 +10,7 @@ angles. docs/learning-curves.md derives it; docs/gram.md is the law of a batch f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple
@@ -20,22 +20,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
-from linrep._lib.warning import warn
 from linrep.problems.random import RNGLike, generator
 from linrep.problems.regression import SharedRepresentation
-from linrep.theory._clients import effective_dimensions, read_participants, require_gaussian
+from linrep.theory._clients import read_participants, require_gaussian
 from linrep.theory._numbers import squared_cosine
-from linrep.theory.asymptotics.starts import STARTS, spectral_start
+from linrep.theory.asymptotics.starts import spectral_start
 from linrep.theory.fedrep_limits import BATCHES
 
 Values = NDArray[np.float64]
 PARTICLES = 20_000
-#: By what :func:`linrep.fedrep` calls them.
-_BATCHES = {"fresh": "same", "gram": "same", "split": "split", "gram_split": "split"}
-_SETTINGS = {
-    "batches", "head_step_size", "local_steps", "normalization", "orthonormal", "participants",
-}  # fmt: skip
-_NOTICEABLE = 0.1  # relative error of squared distances, for fewer participants than in the limit
 
 
 class Curve(NamedTuple):
@@ -106,9 +99,7 @@ def fedrep(
         A distance, all principal angles being equal; a spectral start on a batch of its own, by
         :func:`spectral_start`; or the state of another curve.
     participation : float, default 1
-        Fraction r of clients in a round, at least 1/n. The limit is of many participants; where
-        those of one batch are so few that runs end more than a tenth of the squared distance away,
-        a warning says how far.
+        Fraction r of clients in a round, at least 1/n. The limit is of many participants.
     batches : {"same", "split"}
         Whether the gradient is taken on the head's batch (``"fresh"`` and ``"gram"`` of
         :func:`linrep.fedrep`), or on another of the same size (``"split"`` and ``"gram_split"``).
@@ -141,7 +132,8 @@ def fedrep(
               \quad h = \eta\Big(1 - \frac km\Big).
 
     A run with finitely many dimensions has fluctuations of order 1/sqrt(n) around the curve, and a
-    bias of order 1/n of the squared chordal distance. The largest of several equal sines is biased
+    bias of order 1/n of the squared chordal distance; :func:`linrep.theory.finite.fedrep` has it
+    for exact heads on one batch, at any size. The largest of several equal sines is biased
     upwards by order 1/sqrt(n).
     """
     k, n = truth.k, truth.n
@@ -173,103 +165,16 @@ def fedrep(
         exact = same_gradient if batches == "same" else split_gradient
         gradient = partial(exact, truth.W, m=m, noise=truth.noise)
 
-    C, E = _start(truth, m, start, rng)
-    participants = read_participants(share, n)
-    found = _rounds(gradient, C, E, eta, rounds, (truth.d - k) / participants)
-    if local_steps is None and batches == "same" and participants < n:
-        dimensions = effective_dimensions(truth, m, participants)
-        finite = _rounds(gradient, C, E, eta, rounds, dimensions / participants)
-        here, there = found.squared_chordal[-1], finite.squared_chordal[-1]
-        if abs(there - here) > _NOTICEABLE * here:
-            warn(
-                f"{participants:g} of {n} clients take part: runs have about {there / here:.3g} "
-                f"times this squared distance after {rounds} rounds, which is the limit of many",
-                UserWarning,
-                "few participants for the limit",
-            )
-    return found
-
-
-def _rounds(gradient, C, E, eta, rounds, gamma):
-    """Return the curve from a state, a round's fluctuation being that of gamma."""
-    identity = np.eye(len(C))
+    C, E = first_state(truth, m, start, rng)
+    gamma = (truth.d - k) / read_participants(share, n)
+    identity = np.eye(k)
     states = [E]
     for _ in range(rounds):
         g = gradient(C, outside_gram(C, E))
         A, X = identity - eta * g.inside, -eta * g.outside
         C, E, _ = advance(C, E, A, X, eta**2 * gamma * g.power)
         states.append(E)
-    return _curve(states, C)
-
-
-def of_run(
-    truth: SharedRepresentation,
-    settings: Mapping[str, Any],
-    *,
-    rounds: int | None = None,
-    start: float | str | tuple[ArrayLike, ArrayLike] | None = None,
-    particles: int = PARTICLES,
-    rng: RNGLike = None,
-) -> Curve:
-    """Return the learning curve that belongs to a run of FedRep.
-
-    Parameters
-    ----------
-    truth : SharedRepresentation
-        What the run was on.
-    settings : mapping
-        Of its trace.
-    rounds : int, optional
-        By default as many as the run was given.
-    start : float, "moments", "truncated" or pair (C, E), optional
-        By default the run's, if that is a distance or one of these two. For another, such as
-        "random", the trace's first distance is a choice, which takes all angles for equal.
-    particles, rng
-        As for :func:`fedrep`.
-
-    Returns
-    -------
-    Curve
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the run is not one of FedRep on fresh batches, or its limit is not known.
-
-    Examples
-    --------
-    >>> import linrep as lr
-    >>> truth = lr.SharedRepresentation.random(n=400, d=100, k=2, rng=0)
-    >>> run = lr.fedrep(truth, m=10, rounds=20, start=0.5, rng=1)
-    >>> curve = lr.theory.asymptotics.of_run(truth, run.settings)
-    >>> bool(abs(curve.distance[-1] / run["distance"][-1] - 1) < 0.2)
-    True
-    """
-    missing = _SETTINGS - set(settings)
-    if missing:
-        raise ValueError(f"settings must be those of a run of FedRep, {min(missing)} is missing")
-    batches = settings["batches"]
-    if batches not in _BATCHES:
-        raise ValueError(f"settings must be of batches {', '.join(_BATCHES)}, got {batches}")
-    if not settings["orthonormal"]:
-        raise ValueError("settings must be of rounds with a QR factorization")
-    start = settings["start"] if start is None else start
-    if isinstance(start, str) and start not in STARTS:
-        raise ValueError(f"start must be given: where {start!r} leads has no limit")
-    published = settings["normalization"] == "published"
-    return fedrep(
-        truth,
-        m=settings["m"],
-        step_size=settings["step_size"] * (settings["participants"] if published else 1),
-        rounds=settings["rounds"] if rounds is None else rounds,
-        start=start,
-        participation=settings["participants"] / truth.n,
-        batches=_BATCHES[batches],
-        local_steps=settings["local_steps"],
-        head_step_size=settings["head_step_size"],
-        particles=particles,
-        rng=rng,
-    )
+    return curve_of(states, C)
 
 
 def anil(
@@ -318,7 +223,7 @@ def anil(
     rounds = check.integer("rounds", rounds, minimum=0)
     particles = check.integer("particles", particles, minimum=1)
     rng = generator(rng)
-    C, E = _start(truth, m, start, rng)
+    C, E = first_state(truth, m, start, rng)
     true_heads = _repeated(truth.W, particles)
     scale, head = np.eye(k) / np.sqrt(alpha), np.zeros(k)  # B = Q scale
     states = [E]
@@ -347,7 +252,7 @@ def anil(
         inside, outside = scale - beta * inside / count, -beta * outside / count
         C, E, scale = advance(C, E, inside, outside, fluctuation)
         states.append(E)
-    return _curve(states, C)
+    return curve_of(states, C)
 
 
 def outside_gram(C: ArrayLike, E: ArrayLike) -> Values:
@@ -568,8 +473,17 @@ def _repeated(W, particles):
     return np.tile(W, (-(-particles // len(W)), 1))
 
 
-def _start(truth, m, start, rng):
-    k = truth.k
+def first_state(
+    truth: SharedRepresentation, m: int, start: Any, rng: RNGLike
+) -> tuple[Values, Values]:
+    """Return C and E of a start.
+
+    Parameters
+    ----------
+    truth, m, start, rng
+        As for :func:`fedrep`.
+    """
+    k, m = truth.k, check.integer("m", m, minimum=1)
     if isinstance(start, str):
         return spectral_start(truth, m=m, kind=start, rng=rng)[:2]
     if isinstance(start, tuple):
@@ -585,7 +499,15 @@ def _start(truth, m, start, rng):
     return np.sqrt(squared_cosine("start", sine)) * np.eye(k), sine**2 * np.eye(k)
 
 
-def _curve(states, C):
+def curve_of(states: Sequence[Values], C: Values) -> Curve:
+    """Return the curve of the matrices E of each round.
+
+    Parameters
+    ----------
+    states : sequence of ndarray, shape (k, k)
+    C : ndarray, shape (k, k)
+        Of the last round.
+    """
     values = np.linalg.eigvalsh(np.array(states))
     distance = np.sqrt(np.clip(values[:, -1], 0.0, 1.0))
     return Curve(distance, np.clip(values, 0.0, 1.0).sum(1), C, states[-1])

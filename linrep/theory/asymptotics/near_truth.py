@@ -6,15 +6,14 @@ Near B* and without noise C is orthogonal and E is mapped linearly, see docs/lea
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
-from linrep._lib.warning import warn
 from linrep.problems.regression import SharedRepresentation
-from linrep.theory._clients import effective_dimensions, read_participants, require_gaussian
+from linrep.theory._clients import read_participants, require_gaussian
 from linrep.theory.fedrep_limits import BATCHES
 
-_NOTICEABLE = 0.05  # relative error of a factor, for fewer participants than in the limit
 _EQUAL = 1e-9  # relative difference up to which eigenvalues are one
 
 
@@ -32,7 +31,8 @@ def contraction(
               + \frac{\eta^2 \gamma\,\nu}{m^2}\,\overline{(w^\top E w)\, w w^\top}
 
     with h = eta(1 - k/m) and nu = m - k on one batch, h = eta and nu = m(1 + k/(m - k - 1)) on two.
-    Rounds contract if and only if it is below 1.
+    Rounds contract if and only if it is below 1. :func:`linrep.theory.finite.contraction` has it at
+    finite d and n, on one batch.
 
     Parameters
     ----------
@@ -56,18 +56,7 @@ def contraction(
     else:
         h, nu = eta, m * (1.0 + k / (m - k - 1.0))
     weight = eta**2 * nu / (participants * m**2)
-    found = float(np.sqrt(_dominant(truth.W, h, (truth.d - k) * weight)[0]))
-    if batches == "same" and participants < truth.n:
-        dimensions = effective_dimensions(truth, m, participants)
-        finite = float(np.sqrt(_dominant(truth.W, h, dimensions * weight)[0]))
-        if finite - found > _NOTICEABLE * found:
-            warn(
-                f"{participants:g} of {truth.n} clients take part: near B* the factor of runs is "
-                f"about {finite:.3g}, and not {found:.3g}, the limit of many",
-                UserWarning,
-                "few participants for the limit",
-            )
-    return found
+    return float(np.sqrt(dominant_direction(truth.W, h, (truth.d - k) * weight)[0]))
 
 
 def fluctuation(
@@ -122,7 +111,7 @@ def fluctuation(
     nu, share = float(m - k), count / n
     gamma = (truth.d - k) / count
     h = eta * (1.0 - k / m)
-    value, E = _dominant(W, h, eta**2 * gamma * nu / m**2)
+    value, E = dominant_direction(W, h, eta**2 * gamma * nu / m**2)
     K = np.eye(k) - h * (W.T @ W / n)
     KEW = W @ E @ K  # rows w'EK
     q = np.einsum("ia,ab,ib->i", W, E, W)
@@ -147,19 +136,34 @@ def _read(truth, m, step_size, participation):
     return m, eta, read_participants(share, truth.n)
 
 
-def _dominant(W, h, weight):
-    """Return the largest eigenvalue of E -> KEK + weight mean (w'Ew) ww', and its E.
+def dominant_direction(
+    W: ArrayLike, h: float, weight: float, pairs: float = 1.0
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the largest eigenvalue of a round's map of second moments near B*, and its direction.
 
-    The map keeps matrices positive semidefinite, so that no eigenvalue is larger in absolute value;
-    where several are equal, E is what equal angles lead to.
+    The map is E -> E - h (SE + ES) + pairs h^2 SES + weight mean (w'Ew) ww'. As the mean of maps
+    that keep matrices positive semidefinite it does so, too, and no eigenvalue is larger in
+    absolute value; where several are equal, the direction is what equal angles lead to.
+
+    Parameters
+    ----------
+    W : array_like, shape (n, k)
+        True heads.
+    h, weight, pairs : float
+        As above.
     """
+    W = check.array("W", W, (None, None))
     n, k = W.shape
-    K = np.eye(k) - h * (W.T @ W / n)
-    pairs = np.einsum("ia,ib->iab", W, W).reshape(n, k * k)
-    values, vectors = np.linalg.eigh(np.kron(K, K) + weight * (pairs.T @ pairs / n))
+    S, one = W.T @ W / n, np.eye(k)
+    both = np.einsum("ia,ib->iab", W, W).reshape(n, k * k)
+    values, vectors = np.linalg.eigh(
+        np.kron(one - h * S, one - h * S)
+        - (1.0 - pairs) * h**2 * np.kron(S, S)
+        + weight * (both.T @ both / n)
+    )
     equal = vectors[:, values >= values[-1] * (1.0 - _EQUAL)]
-    E = (equal @ (equal.T @ np.eye(k).ravel())).reshape(k, k)
-    return values[-1], E / np.linalg.norm(E)
+    E = (equal @ (equal.T @ one.ravel())).reshape(k, k)
+    return float(values[-1]), E / np.linalg.norm(E)
 
 
 checked(globals(), nan=False, large=False)

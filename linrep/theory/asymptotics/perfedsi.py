@@ -15,6 +15,8 @@ from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.lanczos import largest_eigenvalue
 from linrep.problems.completion import SideInformationCompletion
+from linrep.problems.random import RNGLike, generator
+from linrep.stats import mean_interval
 
 _RANK = 1e-10  # relative: below, a direction changes no entry
 _ROOT = 1e-10  # relative: of the step limit
@@ -67,6 +69,61 @@ def mean_square_rate(
     steps = check.integer("local_steps", local_steps, minimum=1)
     count = check.integer("participants", participants, minimum=1)
     return _mean_square(_features(truth), step, steps, count)
+
+
+def typical_rate(
+    truth: SideInformationCompletion,
+    *,
+    step_size: float,
+    local_steps: int = 5,
+    participants: int = 1,
+    rounds: int = 400,
+    runs: int = 64,
+    rng: RNGLike = None,
+) -> tuple[float, float, float]:
+    """Return the factor per round of a typical run, with its 95 % interval.
+
+    That is e to the Lyapunov exponent of the product of a round's linear maps, which has no closed
+    form: it is the mean of the logarithm, over runs of the linear map, while the mean square is
+    that of rare runs.
+
+    Parameters
+    ----------
+    truth, step_size, local_steps, participants
+        As for :func:`mean_square_rate`.
+    rounds : int, default 400
+        Of each run; the first half, in which its direction settles, is left out.
+    runs : int, default 64
+        At least 2.
+    rng : optional
+        Anything `numpy.random.default_rng` takes.
+
+    Returns
+    -------
+    rate, low, high : float
+    """
+    step = check.real("step_size", step_size, above=0.0)
+    steps = check.integer("local_steps", local_steps, minimum=1)
+    count = check.integer("participants", participants, minimum=1)
+    rounds = check.integer("rounds", rounds, minimum=2)
+    runs = check.integer("runs", runs, minimum=2)
+    rng = generator(rng)
+    features = _features(truth)
+    n, d, size = features.shape
+    error, logs = rng.standard_normal((runs, 1, size)), np.zeros(runs)
+    for t in range(rounds):
+        who = rng.integers(n, size=(runs, count))
+        moved = np.repeat(error, count, axis=1)
+        for _ in range(steps):
+            a = features[who, rng.integers(d, size=who.shape)]
+            moved -= step * np.sum(a * moved, axis=-1, keepdims=True) * a
+        error = moved.mean(axis=1, keepdims=True)
+        length = np.linalg.norm(error, axis=-1, keepdims=True)
+        error /= length
+        if t >= rounds // 2:
+            logs += np.log(length[:, 0, 0]) / (rounds - rounds // 2)
+    middle, low, high = mean_interval(logs)
+    return float(np.exp(middle)), float(np.exp(low)), float(np.exp(high))
 
 
 def step_limit(

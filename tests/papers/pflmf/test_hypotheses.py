@@ -30,13 +30,7 @@ def test_the_theorem_and_its_proof_assume_them():
     for names, assumed in (
         (("K", "stationary-point"), (smooth, bounded)),
         (
-            (
-                "theorem1",
-                "theorem1.corrected",
-                "theorem1.noise",
-                "theorem1.sharp",
-                "corollary2.sharp",
-            ),
+            ("theorem1", "theorem1.corrected", "theorem1.noise", "theorem1.sharp"),
             (smooth, bounded, noise),
         ),
         (("eq12", "step-B", "step-C", "eq16", "eq16.corrected"), (smooth, noise)),

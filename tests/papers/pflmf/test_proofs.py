@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from linrep.papers.pflmf import corollary2, model
+from linrep.papers.pflmf import corollary2, model, theorem1_sharp
 from linrep.theory import pflmf, pflmf_rounds
 
 STEPS = (1, 2, 5, 20, 200)
@@ -91,11 +91,11 @@ def test_step_c_corrected(n):
 
 
 def test_theorem1_sharp():
-    x, p, K, beta = sp.symbols("x p K beta", positive=True)
-    q = p * x
-    # 3: both weights of Y together; 5: what is left of 1 - q (K + 1)/(2K).
-    assert sp.simplify(q / (2 * K) + q / 2 - q * (K + 1) / (2 * K)) == 0
-    assert sp.simplify(1 - (K + 1) / (2 * K) - (K - 1) / (2 * K)) == 0
+    x, p, K, beta, c, a = sp.symbols("x p K beta c a", positive=True)
+    q, s = p * x, p / K + 4 * p * (1 - p) * beta
+    # 3: the first weight with (2c - 1) a = p^2.
+    w_U = 1 - x / 2 - p**2 * x / (2 * a)
+    assert sp.simplify(w_U.subs(a, p**2 / (2 * c - 1)) - (1 - c * x)) == 0
     # 4: the sums over local steps, and the factor with b = q beta.
     b = q * beta
     assert sp.simplify(1 + b + (1 + 1 / b) * q**2 * beta**2 - (1 + b) ** 2) == 0
@@ -103,39 +103,30 @@ def test_theorem1_sharp():
         j = np.arange(steps)
         assert max(np.sum(j[each + 1 :]) for each in j) <= steps * (steps - 1) / 2
         assert np.sum(j**2) == steps * (steps - 1) * (2 * steps - 1) / 6
-    # 5: the inequality of the weights, divided by x, and its slope at 0.
+    # 5: what is left of 1 - q/(2K) - a x/2, a = 2c - s.
     C = p + (1 - p) * (1 + b) ** 2
-    both = 1 - p * x * (1 - beta**2) - (1 - x) * C
-    left = (1 - x) * (1 - p) * (2 * p * beta + p**2 * x * beta**2)
-    assert sp.simplify(both / x - (1 - p + p * beta**2 - left)) == 0
-    slope = (1 - p) * p * beta * (p * beta - 2)
-    assert sp.simplify(sp.diff(left, x).subs(x, 0) - slope) == 0
-    # The noise of (A) for K > 1, with beta^2 <= 1/2.
-    largest = sp.sqrt(2) / 2
-    assert sp.Rational(4, 3) * largest * (1 + largest) < 1.61
-    share = np.linspace(0, 1, 1001)
-    assert (1 + share**3 * (3.11 - 1.61 * share)).max() <= 2.5 + 1e-12
-
-
-def test_corollary2_sharp():
-    G, N, s, T, x = sp.symbols("G N s T x", positive=True)
-    bound = G / (x * (1 - x)) + N * x / (1 - x)
-    at = bound.subs({x: 1 / (2 * sp.sqrt(T))})
-    assert sp.simplify(at - (4 * T * G + N) / (2 * sp.sqrt(T) - 1)) == 0
-    assert bound.subs({x: sp.Rational(1, 2), N: 0}) == 4 * G
-    # The best step: N = G (s^2 - 1).
-    gap = G + N * x**2 - 2 * G * (1 + s) * x * (1 - x)
-    assert sp.expand(gap.subs(N, G * (s**2 - 1)) - G * (1 - (1 + s) * x) ** 2) == 0
-    best = bound.subs({x: 1 / (1 + s), N: G * (s**2 - 1)})
-    assert sp.simplify(best - 2 * G * (1 + s)) == 0
-    # Attained: L(u + v)^2/2 at eta = 1/(2L), in fractions.
-    for L, u, v, rounds in ((Fraction(3), Fraction(2), Fraction(-5), 4), (Fraction(1, 2), 1, 1, 1)):
-        e, total = u + v, Fraction(0)
-        start = L * Fraction(e) ** 2 / 2
-        for _ in range(rounds):
-            total += 2 * (L * e) ** 2  # of both gradients
-            e -= 2 * L * e / (2 * L)
-        assert total / rounds == 4 * L * start / rounds
+    left = 1 - q / (2 * K) - (2 * c - s) * x / 2 - (1 - c * x) * C
+    factored = (1 - p) * p * beta * x**2 * (2 * c - p * beta + c * p * beta * x)
+    assert sp.expand(left - factored) == 0
+    # The best step: y = c x.
+    G, N, r, y = sp.symbols("G N r y", positive=True)
+    gap = (G / (y * (1 - y)) + N * y / (1 - y) - 2 * G * (1 + r)).subs(N, G * (r**2 - 1))
+    assert sp.simplify(gap - G * (1 - (1 + r) * y) ** 2 / (y * (1 - y))) == 0
+    # Attained: a round of one client with curvature 1, and the functions of Uv that tend to it.
+    g, h = sp.symbols("g h")
+    hessian = sp.ones(2, 2)
+    after = 0
+    for taking, chance in ((1, p), (0, 1 - p)):
+        z = sp.Matrix([-x * g, -taking * p * x * h])
+        after += chance * ((sp.Matrix([g, h]).T * z)[0] + (z.T * hessian * z)[0] / 2)
+    stated = (1 - x / 2) * g**2 + p**2 * (1 - p * x / 2) * h**2 - p**2 * x * g * h
+    assert sp.expand(-after / x - stated) == 0
+    for p, c in theorem1_sharp.EXACT:
+        assert (2 * c - 1) * (2 * c - p) == p**2
+        squares, decrease = theorem1_sharp.steep(p, c, Fraction(1, 2), 10**6)
+        limit, right = theorem1_sharp.one_round(p, Fraction(1, 2), c, 2 * c - p, 1, 1, 1)
+        assert (1 - c / 2) * squares == pytest.approx(limit, rel=1e-4)
+        assert decrease == pytest.approx(right, rel=1e-4)
 
 
 def test_abstract_claims():

@@ -91,8 +91,8 @@ def test_pairs_of_clients_are_averaged_over_all_that_may_take_part(p, K, T):
         ("pflmf.theorem1.corrected", {"noise": 0.5}),
         ("pflmf.corollary2.constants", {"start": 0.9}),
         ("pflmf.corollary2.constants", {"noise": 0.01}),
-        ("pflmf.corollary2.sharp", {"noise": 0.9}),
-        ("pflmf.eq16.resummed", {"weight_U": 2.2}),
+        ("pflmf.theorem1.sharp", {"slack": 0.97}),
+        ("pflmf.theorem1.sharp", {"noise": 0.95}),
     ],
 )
 def test_constants_that_have_room_can_be_refuted(name, change):

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from linrep.papers.pflmf import runs, scalar
+from linrep.papers.pflmf import runs, scalar, theorem1_sharp
 from linrep.theory import pflmf
 
 
@@ -48,17 +48,37 @@ def test_scalar_rounds_are_those_of_the_definition(n, K, noisy):
         assert terms.after[i] == pytest.approx(after, rel=1e-9, abs=10 * room[i])
         assert rounds.L[i] >= curvature * (1 - 1e-12)
         w = pflmf.sharp_weights(terms.x[i], terms.p[i], K)
-        assert w.weight_V >= terms.p[i] ** 2 * (1 - terms.x[i]) - 1e-12
-        assert w.noise <= 1.5 * terms.x[i] + 1e-12
+        c, omega = pflmf.sharp_constants(terms.p[i], K)
+        assert w.weight_U == pytest.approx(1 - c * terms.x[i])
+        assert w.weight_V >= terms.p[i] ** 2 * (1 - c * terms.x[i]) - 1e-12
+        assert omega <= 1.0
+
+
+def test_the_valid_smoothness_of_functions_that_nearly_attain_it():
+    """All blocks of the second derivatives on the box of both ends are below L."""
+    for p, c in theorem1_sharp.EXACT:
+        q, x, g = 1e3, float(0.9 / c), float(2 * c - p)
+        s, e, L = q**3, q**-6, 1.0 + 9.0 / q
+        slope, curvature = np.array([g, (1 - g) / q]), np.array([1.0, e])
+        eta = x / L
+        start = np.array([s, q * s])
+        for u, v in product((start, start - eta * slope), (s, s - float(p) * eta)):
+            y = u * v - s * start
+            in_f = slope / s + curvature * y / s**2
+            second = curvature / s**2
+            assert np.max(second) * v**2 <= L
+            assert np.sum(second * u**2) <= L
+            assert np.linalg.norm(second * u * v + in_f) <= L
 
 
 def test_the_bound_is_the_statement():
     given = {"smoothness": 2.0, "step_size": 0.3, "rounds": 7.0, "noise": 0.5}
+    given |= {"participation": 0.4, "local_steps": 3}
+    c, omega = pflmf.sharp_constants(0.4, 3)
     found = pflmf.sharp_stationarity_bound(3.0, **given)
-    assert found.start == pytest.approx(3.0 / (0.3 * 7.0 * 0.4))
-    assert found.noise == pytest.approx(1.5 * 0.6 * 0.25 / 0.4)
-    bound = runs.Bound(2, 1, 1.5, slack=1)
+    assert found.start == pytest.approx(3.0 / (0.3 * 7.0 * (1 - 0.6 * c)))
+    assert found.noise == pytest.approx(omega * 0.6 * 0.25 / (1 - 0.6 * c))
+    bound = runs.Sharp().of(0.4, 3)
     assert bound.right(3.0, 2.0, 0.3, 7.0, 0.5) == pytest.approx(found.total)
-    assert pflmf.sharp_stationarity_bound(
-        1.0, smoothness=1.0, step_size=0.5, rounds=1.0
-    ).total == pytest.approx(4.0)
+    whole = pflmf.sharp_constants(1.0)
+    assert (whole.slack, whole.noise) == pytest.approx((1.0, 1.0))

@@ -1,0 +1,424 @@
+r"""FedRep at finite n, d, m and rn: the mean of a round exactly, and what follows from it.
+
+Exact heads, fresh Gaussian batches, the gradient on the head's own batch. A client's head errs
+independently of what its batch says outside of span(B), so that second moments of a round have a
+closed form at every size; docs/learning-curves.md derives it. In the coordinates of
+:mod:`linrep.theory.asymptotics.learning_curves`, which has what these become as d and n grow,
+
+.. math:: C = B^\top B^*, \qquad E = B^\top (I - B^* B^{*\top}) B = I - C C^\top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import eigh
+
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.warning import warn
+from linrep.problems.random import RNGLike, generator
+from linrep.problems.regression import SharedRepresentation
+from linrep.theory._clients import require_gaussian, require_spanning
+from linrep.theory.asymptotics import learning_curves, near_truth
+from linrep.theory.asymptotics.learning_curves import PARTICLES, Curve, outside_gram
+from linrep.theory.asymptotics.starts import STARTS
+
+Values = NDArray[np.float64]
+#: By what :func:`linrep.fedrep` calls them.
+_BATCHES = {"fresh": "same", "gram": "same", "split": "split", "gram_split": "split"}
+_SETTINGS = {
+    "batches", "head_step_size", "local_steps", "normalization", "orthonormal", "participants",
+}  # fmt: skip
+#: tan^2 of the start's angle over the participants, from where runs end about a tenth away.
+_NOTICEABLE = 0.1
+
+
+class Moments(NamedTuple):
+    """Means over a round, given B, of what it makes of B before the QR factorization, B~.
+
+    Attributes
+    ----------
+    outside : ndarray, shape (k, k)
+        Of B~' (I - B* B*') B~.
+    gram : ndarray, shape (k, k)
+        Of B~' B~.
+    """
+
+    outside: Values
+    gram: Values
+
+
+def round_moments(
+    W: ArrayLike,
+    C: ArrayLike,
+    E: ArrayLike,
+    *,
+    d: int,
+    m: int,
+    step_size: float,
+    participants: int | None = None,
+    noise: float = 0.0,
+) -> Moments:
+    r"""Return the second moments of a round of FedRep, exactly.
+
+    Parameters
+    ----------
+    W : array_like, shape (n, k)
+        True heads, of any lengths.
+    C, E : array_like, shape (k, k)
+        B' B*, and I - C C'.
+    d : int
+        Dimension, at least k.
+    m : int
+        Samples in a batch, at least k + 2: with fewer, heads have no second moment.
+    step_size : float
+        Eta, positive.
+    participants : int, optional
+        Clients in a round, drawn without replacement; all by default.
+    noise : float, default 0
+        Standard deviation of the labels' noise.
+
+    Returns
+    -------
+    Moments
+
+    Notes
+    -----
+    With :math:`N` participants, :math:`\nu = m - k`, :math:`h = \eta\nu/m`,
+    :math:`\beta = (N-1)/(n-1)`, S the mean of ww', :math:`F = CSC^\top`, P = I - C'C,
+    :math:`q = w^\top P w + \sigma^2`, and bars for means over the clients,
+
+    .. math:: \mathbb E\,\tilde B^\top(I - B^*B^{*\top})\tilde B &= E - h(EF + FE)
+              + \mathcal M(C^\top E C,\ d - k - \mathrm{tr} P), \qquad
+              \mathbb E\,\tilde B^\top\tilde B = I + \mathcal M(P,\ d - k), \\
+              \mathcal M(G, t) &= \frac{\eta^2}{m^2}\Big\{\frac1N C\,
+              \overline{(v - \beta\nu^2 a)\, w w^\top}\,C^\top
+              + \frac{\overline{v q}}{N(\nu - 1)} I
+              + \frac{\beta n}N \nu^2\, C S G S C^\top\Big\}, \\
+              a &= w^\top G w, \qquad v = \nu(\nu + 1) a + \nu q t.
+    """
+    W = check.array("W", W, (None, None))
+    n, k = W.shape
+    C = check.array("C", C, (k, k))
+    E = check.array("E", E, (k, k))
+    d = check.integer("d", d, minimum=k)
+    m = check.integer("m", m, minimum=k + 2)
+    eta = check.real("step_size", step_size, above=0.0)
+    N = n if participants is None else participants
+    N = check.integer("participants", N, minimum=1, maximum=n)
+    noise = check.real("noise", noise, minimum=0.0)
+
+    nu, both = m - k, _both(N, n)
+    S, P, fitted = W.T @ W / n, outside_gram(C, E), W @ C.T
+    q = np.einsum("ia,ab,ib->i", W, P, W) + noise**2
+
+    def squared(G, trace):
+        a = np.einsum("ia,ab,ib->i", W, G, W)
+        v = nu * (nu + 1) * a + nu * q * trace
+        own = (fitted.T * (v - both * nu**2 * a)) @ fitted / n
+        own += np.mean(v * q) / (nu - 1) * np.eye(k)
+        pairs = both * n * nu**2 * (C @ S @ G @ S @ C.T)
+        return eta**2 / (m**2 * N) * (own + pairs)
+
+    slope = eta * nu / m * (E @ C @ S @ C.T)
+    outside = E - slope - slope.T + squared(C.T @ E @ C, d - k - np.trace(P))
+    return Moments(outside, np.eye(k) + squared(P, d - k))
+
+
+def fedrep(
+    truth: SharedRepresentation,
+    *,
+    m: int,
+    step_size: float,
+    rounds: int,
+    start: float | str | tuple[ArrayLike, ArrayLike] = "moments",
+    participation: float = 1.0,
+    rng: RNGLike = None,
+) -> Curve:
+    r"""Return the learning curve of FedRep at its own n, d and number of participants.
+
+    Parameters
+    ----------
+    truth : SharedRepresentation
+        Of Gaussian covariates.
+    m, step_size, rounds, start, rng
+        As for :func:`linrep.theory.asymptotics.learning_curves.fedrep`, with exact heads on one
+        batch.
+    participation : float, default 1
+        Fraction r of clients in a round, at least 1/n.
+
+    Returns
+    -------
+    Curve
+        Its squared distances are those of the mean square of runs.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range.
+
+    Notes
+    -----
+    A round leads from E to :math:`R^{-\top} X R^{-1}`, where X and R'R are the exact means of
+    :func:`round_moments`. So it is the mean of a ratio that is taken for a ratio of means, and a
+    mean over the state that is taken for the state. Near B* both are exact. From afar the curve is
+    below the mean square of runs: in docs/learning-curves.md it is .81 to .97 of it for 1 to 5
+    participants and a start at 0.5, and .41 to .73 at 0.9. Where it may be a tenth or more below, a
+    warning says so.
+    """
+    require_gaussian(truth, "the mean of a round")
+    n, k = truth.n, truth.k
+    rounds = check.integer("rounds", rounds, minimum=0)
+    N = check.count_participants(n, participation)
+    C, E = learning_curves.first_state(truth, m, start, generator(rng))
+    states = [E]
+    square = float(np.linalg.eigvalsh(E)[-1])
+    if rounds and square > _NOTICEABLE * N * (1.0 - square):
+        warn(
+            f"from a distance of {np.sqrt(square):.3g} with {N} participants the mean square of "
+            "runs ends about a tenth or more above this curve, see docs/learning-curves.md",
+            UserWarning,
+            "a far start for the participants",
+        )
+    for _ in range(rounds):
+        outside, gram = round_moments(
+            truth.W, C, E, d=truth.d, m=m, step_size=step_size, participants=N, noise=truth.noise
+        )
+        top = C.T + step_size * (1.0 - k / m) * outside_gram(C, E) @ (truth.W.T @ truth.W / n) @ C.T
+        inverse = np.linalg.inv(np.linalg.cholesky(gram).T)
+        E = inverse.T @ outside @ inverse
+        E = (E + E.T) / 2.0
+        C = _inner(E, (top @ inverse).T)
+        states.append(E)
+    return learning_curves.curve_of(states, C)
+
+
+def _inner(E, near):
+    """Return C with CC' = I - E and the orthogonal factor of a matrix near it."""
+    U, _, VT = np.linalg.svd(near)
+    values, vectors = np.linalg.eigh(E)
+    return (vectors * np.sqrt(np.clip(1.0 - values, 0.0, 1.0))) @ vectors.T @ U @ VT
+
+
+def _both(participants, n):
+    """Return how often another given client takes part where one does."""
+    return (participants - 1.0) / (n - 1.0) if n > 1 else 1.0
+
+
+def of_run(
+    truth: SharedRepresentation,
+    settings: Mapping[str, Any],
+    *,
+    rounds: int | None = None,
+    start: float | str | tuple[ArrayLike, ArrayLike] | None = None,
+    particles: int = PARTICLES,
+    rng: RNGLike = None,
+) -> Curve:
+    """Return the learning curve that belongs to a run of FedRep, at its own size where known.
+
+    That is :func:`fedrep` for exact heads on one batch. For heads that are stepped, or another
+    batch for the gradient, it is the limit,
+    :func:`linrep.theory.asymptotics.learning_curves.fedrep`.
+
+    Parameters
+    ----------
+    truth : SharedRepresentation
+        What the run was on.
+    settings : mapping
+        Of its trace.
+    rounds : int, optional
+        By default as many as the run was given.
+    start : float, "moments", "truncated" or pair (C, E), optional
+        By default the run's, if that is a distance or one of these two. For another, such as
+        "random", the trace's first distance is a choice, which takes all angles for equal.
+    particles, rng
+        As for the limit.
+
+    Returns
+    -------
+    Curve
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the run is not one of FedRep on fresh batches, or neither is known.
+
+    Examples
+    --------
+    >>> import linrep as lr
+    >>> truth = lr.SharedRepresentation.random(n=20, d=10, k=2, rng=0)
+    >>> run = lr.fedrep(truth, m=10, rounds=20, start=0.5, rng=1)
+    >>> curve = lr.theory.finite.of_run(truth, run.settings)
+    >>> bool(abs(curve.distance[-1] / run["distance"][-1] - 1) < 0.2)
+    True
+    """
+    particles = check.integer("particles", particles, minimum=1)
+    missing = _SETTINGS - set(settings)
+    if missing:
+        raise ValueError(f"settings must be those of a run of FedRep, {min(missing)} is missing")
+    batches = settings["batches"]
+    if batches not in _BATCHES:
+        raise ValueError(f"settings must be of batches {', '.join(_BATCHES)}, got {batches}")
+    if not settings["orthonormal"]:
+        raise ValueError("settings must be of rounds with a QR factorization")
+    start = settings["start"] if start is None else start
+    if isinstance(start, str) and start not in STARTS:
+        raise ValueError(f"start must be given: where {start!r} leads has no limit")
+    participants, batches = settings["participants"], _BATCHES[batches]
+    given = {
+        "m": settings["m"],
+        "step_size": settings["step_size"]
+        * (participants if settings["normalization"] == "published" else 1),
+        "rounds": settings["rounds"] if rounds is None else rounds,
+        "start": start,
+        "participation": participants / truth.n,
+        "rng": rng,
+    }
+    if batches == "same" and settings["local_steps"] is None:
+        return fedrep(truth, **given)
+    return learning_curves.fedrep(
+        truth,
+        batches=batches,
+        local_steps=settings["local_steps"],
+        head_step_size=settings["head_step_size"],
+        particles=particles,
+        **given,
+    )
+
+
+def contraction(
+    truth: SharedRepresentation, *, m: int, step_size: float, participation: float = 1.0
+) -> float:
+    r"""Return the factor per round of the root mean square distance near B*, without noise.
+
+    Parameters
+    ----------
+    truth, m, step_size, participation
+        As for :func:`fedrep`.
+
+    Returns
+    -------
+    float
+        Of runs from near B*; exact. The mean square contracts if and only if it is below 1.
+
+    Notes
+    -----
+    Near B* the distance is small, C orthogonal, and the means of :func:`round_moments` linear:
+    rho^2 is the spectral radius of
+
+    .. math:: E \mapsto E - h(SE + ES) + \frac{\beta n}N h^2 SES
+              + \frac{\eta^2\nu g}{N m^2}\,\overline{(w^\top E w)\, w w^\top}, \qquad
+              g = d - k + 1 + (m - k)\frac{n - N}{n - 1}.
+    """
+    h, weight, pairs = _near(truth, m, step_size, participation)
+    return float(np.sqrt(near_truth.dominant_direction(truth.W, h, weight, pairs)[0]))
+
+
+def typical_contraction(
+    truth: SharedRepresentation, *, m: int, step_size: float, participation: float = 1.0
+) -> float:
+    r"""Return the factor per round of a typical run near B*, without noise.
+
+    The mean square is that of few runs with large distances. A single run's logarithm is below its
+    logarithm by the variance of a round, to second order in a round's fluctuation:
+
+    .. math:: \rho\,e^{-v}, \qquad v = \mathrm{fluctuation}^2
+
+    Parameters
+    ----------
+    truth, m, step_size, participation
+        As for :func:`fedrep`; d above k.
+
+    Returns
+    -------
+    float
+        Of the Lyapunov exponent, with rho and v by :func:`contraction` and
+        :func:`linrep.theory.asymptotics.near_truth.fluctuation`. Within 0.001 of runs where the
+        fluctuation is below 0.11, and 0.004 below them at 0.13 and 0.14: at one participant, or
+        long steps of few.
+    """
+    rho = contraction(truth, m=m, step_size=step_size, participation=participation)
+    share = check.count_participants(truth.n, participation) / truth.n
+    single = near_truth.fluctuation(truth, m=m, step_size=step_size, participation=share)
+    return float(rho * np.exp(-(single**2)))
+
+
+def step_limit(truth: SharedRepresentation, *, m: int, participation: float = 1.0) -> float:
+    """Return the step size below which the mean square contracts near B*, without noise.
+
+    Parameters
+    ----------
+    truth, m, participation
+        As for :func:`fedrep`; the heads span R^k.
+
+    Returns
+    -------
+    float
+        Where :func:`contraction` is 1.
+    """
+    _, weight, pairs = _near(truth, m, 1.0, participation)
+    kept = 1.0 - truth.k / m
+    slope, spread, squares = _second_moments(truth)
+    return float(
+        1.0 / eigh(kept**2 * pairs * squares + weight * spread, kept * slope, eigvals_only=True)[-1]
+    )
+
+
+def least_samples(
+    truth: SharedRepresentation, *, step_size: float, participation: float = 1.0
+) -> int:
+    """Return the least number of samples with which the mean square contracts near B*.
+
+    Parameters
+    ----------
+    truth, participation
+        As for :func:`fedrep`; the heads span R^k.
+    step_size : float
+        Below the limit of many samples.
+
+    Returns
+    -------
+    int
+        At least k + 2.
+    """
+    n, k = truth.n, truth.k
+    N = check.count_participants(n, participation)
+    eta = check.real("step_size", step_size, above=0.0)
+    require_gaussian(truth, "the mean of a round")
+    slope, spread, squares = _second_moments(truth)
+    both = _both(N, n)
+    # Of m it is enough that (m - k) many > few.
+    many = slope - eta / N * (both * n * squares + (1.0 - both) * spread)
+    few = eta * (truth.d - k + 1.0) / N * spread - k * slope
+    if np.linalg.eigvalsh(many)[0] <= 0.0:
+        longest = N / eigh(both * n * squares + (1.0 - both) * spread, slope, eigvals_only=True)[-1]
+        raise ValueError(f"step_size must be below {longest:.4g}, got {eta:g}: else no m is enough")
+    nu = eigh(few, many, eigvals_only=True)[-1]
+    return k + max(2, int(np.floor(nu)) + 1)
+
+
+def _second_moments(truth):
+    """Return the maps E -> SE + ES, mean (w'Ew) ww' and SES as matrices."""
+    require_spanning(truth)
+    W, (n, k) = truth.W, truth.W.shape
+    S, one = W.T @ W / n, np.eye(k)
+    both = np.einsum("ia,ib->iab", W, W).reshape(n, k * k)
+    return np.kron(S, one) + np.kron(one, S), both.T @ both / n, np.kron(S, S)
+
+
+def _near(truth, m, step_size, participation):
+    require_gaussian(truth, "the mean of a round")
+    n, k = truth.n, truth.k
+    m = check.integer("m", m, minimum=k + 2)
+    eta = check.real("step_size", step_size, above=0.0)
+    N = check.count_participants(n, participation)
+    nu, both = m - k, _both(N, n)
+    g = truth.d - k + 1.0 + nu * (1.0 - both)
+    return eta * nu / m, eta**2 * nu * g / (N * m**2), both * n / N
+
+
+checked(globals(), nan=False, large=False)
