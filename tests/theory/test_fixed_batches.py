@@ -5,6 +5,7 @@ import pytest
 
 import linrep as lr
 from linrep.problems import ImplicitRepresentation
+from linrep.theory import design_bounds, noise_floors
 from linrep.theory.asymptotics import fixed_batches
 from tests.theory.support import FLAT, SIGNS
 from tests.tools import close, complaint
@@ -70,6 +71,17 @@ def test_isotropic_heads_have_a_closed_form():
     gamma, noise, m, k = 0.5, 0.1, 8, 2
     sines = fixed_batches.small_noise(axes(40, 22, k, noise), m=m)
     close(sines, np.full(k, noise**2 * gamma / (m - k - k * gamma)), 1e-9)
+
+
+def test_little_noise_leaves_the_bound_given_the_samples():
+    law, m = skewed(200, 100, 2, 0.01), 6
+    truth = lr.SharedRepresentation(lr.subspace.random_frame(100, 2, 0), law.W, law.noise)
+    bounds = [
+        design_bounds.cramer_rao(truth.draw(m, rng=seed)).squared_chordal for seed in range(4)
+    ]
+    limit = fixed_batches.small_noise(truth, m=m).sum()
+    assert limit > 1.5 * noise_floors.fixed_batches(truth, m)  # which is of gamma -> 0
+    close(np.mean(bounds), limit, 0.02 * limit)
 
 
 @pytest.mark.parametrize(("k", "m", "noise"), [(1, 5, 0.5), (2, 8, 0.5)])

@@ -129,7 +129,8 @@ def small_noise(truth: SharedRepresentation, *, m: int) -> Values:
     Returns
     -------
     ndarray, shape (k,)
-        Ascending. The loss is :math:`\sigma^2 (m - k - k\gamma)/(2m)` to this order.
+        Ascending. The loss is :math:`\sigma^2 (m - k - k\gamma)/(2m)` to this order. Their sum is
+        the limit of :func:`linrep.theory.design_bounds.cramer_rao`.
     """
     _, k, m, gamma = _read(truth, m)
     return truth.noise**2 * np.linalg.eigvalsh(_curvature(truth.W, gamma / (m - k)))
