@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from linrep.theory import pflmf
-from tests.reference.worst_cases import worst_mean
+from tests.worst_cases import worst_mean
 
 PAGE = Path(__file__).parents[2] / "docs" / "pflmf.md"
 
