@@ -663,7 +663,7 @@ def any_client(n: ArrayLike, participation: ArrayLike) -> Any:
 
 def algorithm1_bound(
     gap: ArrayLike, *, smoothness: ArrayLike, step_size: ArrayLike, rounds: ArrayLike,
-    participation: ArrayLike, n: ArrayLike, spread: ArrayLike,
+    participation: ArrayLike, n: ArrayLike, sampling_variance: ArrayLike,
 ) -> Bound:  # fmt: skip
     r"""Return a bound on :math:`\frac1T \sum_t (\pi\Delta_U + p^2 \Delta_V)` for Algorithm 1.
 
@@ -680,7 +680,7 @@ def algorithm1_bound(
         As in :func:`theorem1`; infinite where eta is not below 1/L. Heads have p eta/K.
     participation, n : array_like
         p, and the number of clients.
-    spread : array_like
+    sampling_variance : array_like
         The mean of z^2 over the rounds.
 
     Notes
@@ -690,7 +690,7 @@ def algorithm1_bound(
     """
     start, L, eta, T, _ = _theorem(gap, smoothness, step_size, rounds, 0.0)
     p = check.numbers("participation", participation, above=0.0, maximum=1.0)
-    square = check.numbers("spread", spread, minimum=0.0)
+    square = check.numbers("sampling_variance", sampling_variance, minimum=0.0)
     slack = 1.0 - eta * L
     sampled = 0.5 * (1.0 + p) * any_client(n, p) * eta * L * square
     return Bound(ratio(start, eta * T * slack), ratio(sampled, slack))

@@ -134,7 +134,7 @@ def noise_sides(found, p, K, n, *, p_power=2.0, spread=1.0):
     place="Algorithm 1; not stated there",
     latex=r"\eta_v = \tfrac{p\eta}K,\ \eta < \tfrac1L:\ \frac1T \sum_{t<T} (\pi\Delta_U + "
     r"p^2\Delta_V) \le \frac{F^0 - F^\star}{\eta T(1 - \eta L)} + \frac{(1 + p)\pi\,\eta L}"
-    r"{2(1 - \eta L)}\,\overline{z^2}, \quad \pi = 1 - (1 - p)^n,\ z_t^2 = E[\|G_S - "
+    r"{2(1 - \eta L)}\,\frac1T\sum_{t<T} z_t^2, \quad \pi = 1 - (1 - p)^n,\ z_t^2 = E[\|G_S - "
     r"\nabla_U\|^2 \mid S \ne \emptyset]",
     plain="Algorithm 1 with exact clients' gradients and Theorem 1's eta_v: squared gradients are "
     "bounded by the start's gap and by the variance of the participants' mean, so that eta of "

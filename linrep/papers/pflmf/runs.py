@@ -13,7 +13,8 @@ import linrep as lr
 from linrep.claims import Cases, Curve, Mean, Missing, Together
 from linrep.claims.evidence import LOWER
 from linrep.claims.tables import curve
-from linrep.papers.pflmf.counterexamples import algorithm1, theorem1, theorem1_noise
+from linrep.papers.pflmf import from_a_minimum as minimum
+from linrep.papers.pflmf.counterexamples import theorem1, theorem1_noise
 from linrep.papers.pflmf.model import power, rational
 from linrep.problems.objectives import Objectives
 from linrep.theory import pflmf
@@ -229,9 +230,9 @@ def from_a_minimum() -> Cases:
     """
     cases = []
     for p in (Fraction(1, 2), Fraction(1, 10)):
-        start, after = algorithm1.squares()
+        start, after = minimum.squares()
         mean = p * (1 - p) * p**2 * after / 2
-        at = {"p": str(p), "T": 2, "eta": str(algorithm1.ETA), "gradients at the start": str(start)}
+        at = {"p": str(p), "T": 2, "eta": str(minimum.ETA), "gradients at the start": str(start)}
         cases.append((mean, Fraction(0), at))
     return Cases(
         cases,

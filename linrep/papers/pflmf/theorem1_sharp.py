@@ -36,7 +36,7 @@ def the_slack(p, b, root):
     s = both_parts(p, b)[0]
     c = (1 + s + root) / 4
     return {
-        "c": equal((2 * c - 1) * (2 * c - s), p**2),
+        "c": equal(4 * c**2, 2 * (1 + s) * c + p**2 - s),  # (2 c - 1)(2 c - s) = p^2
         "at most 1": at_most(c, 1),
         "above p beta": at_most(4 * p * b, 1 + s + 2 * p),  # which is at most 4 c
     }

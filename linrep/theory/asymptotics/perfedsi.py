@@ -20,6 +20,7 @@ from linrep.stats import mean_interval
 
 _RANK = 1e-10  # relative: below, a direction changes no entry
 _ROOT = 1e-10  # relative: of the step limit
+_RUNS = 10_000  # at most, of the linear map
 
 
 def mean_rate(truth: SideInformationCompletion, *, step_size: float, local_steps: int = 5) -> float:
@@ -94,7 +95,7 @@ def typical_rate(
     rounds : int, default 400
         Of each run; the first half, in which its direction settles, is left out.
     runs : int, default 64
-        At least 2.
+        From 2 to 10,000.
     rng : optional
         Anything `numpy.random.default_rng` takes.
 
@@ -104,9 +105,9 @@ def typical_rate(
     """
     step = check.real("step_size", step_size, above=0.0)
     steps = check.integer("local_steps", local_steps, minimum=1)
-    count = check.integer("participants", participants, minimum=1)
+    count = check.integer("participants", participants, minimum=1, maximum=_RUNS)
     rounds = check.integer("rounds", rounds, minimum=2)
-    runs = check.integer("runs", runs, minimum=2)
+    runs = check.integer("runs", runs, minimum=2, maximum=_RUNS)
     rng = generator(rng)
     features = _features(truth)
     n, d, size = features.shape

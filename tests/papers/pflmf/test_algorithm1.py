@@ -65,7 +65,7 @@ def test_runs_are_over_all_sequences():
 def test_the_bounds_are_the_statements():
     given = {"smoothness": 2.0, "step_size": 0.1, "rounds": 7, "participation": 0.4, "n": 3}
     x, pi = 0.2, 1 - 0.6**3
-    found = pflmf.algorithm1_bound(3.0, **given, spread=0.5)
+    found = pflmf.algorithm1_bound(3.0, **given, sampling_variance=0.5)
     assert found.start == pytest.approx(3.0 / (0.1 * 7 * (1 - x)))
     assert found.noise == pytest.approx(1.4 * pi * x * 0.5 / (2 * (1 - x)))
     kappa = x * 1.4 * pi / (2 * 0.4 * (1 - x))
