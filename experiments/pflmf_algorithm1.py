@@ -82,8 +82,10 @@ def draw(rows, sizes):
             ax.plot(own.mean(), color=color, label=method)
             ax.fill_between(own.min().index, own.min(), own.max(), color=color, alpha=0.2)
         last = means(rows, p, list(METHODS)[1])
-        law = last.iloc[-1] + per_decade(p) * np.log10(last.index / last.index[-1])
-        ax.plot(law[law > 0.1 * last.iloc[-1]], ":", color="k", label="slope of the law, log T")
+        times = last.index.to_numpy(dtype=float)
+        law = last.iloc[-1] + per_decade(p) * np.log10(times / times[-1])
+        near = law > 0.3 * last.iloc[-1]
+        ax.plot(times[near], law[near], ":", color="k", label="slope of the law, log T")
         ax.set(xscale="log", yscale="log", xlabel="rounds T", title=f"p = {p:g}")
     axes[0].set_ylabel("T · mean of $Δ_U + p^2Δ_V$")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
