@@ -92,14 +92,15 @@ def round_moments(
     :math:`\beta = (N-1)/(n-1)`, S the mean of ww', :math:`F = CSC^\top`, P = I - C'C,
     :math:`q = w^\top P w + \sigma^2`, and bars for means over the clients,
 
-    .. math:: \mathbb E\,\tilde B^\top(I - B^*B^{*\top})\tilde B &= E - h(EF + FE)
-              + \mathcal M(C^\top E C,\ d - k - \mathrm{tr} P), \qquad
-              \mathbb E\,\tilde B^\top\tilde B = I + \mathcal M(P,\ d - k), \\
-              \mathcal M(G, t) &= \frac{\eta^2}{m^2}\Big\{\frac1N C\,
+    .. math:: \mathbb E\,\tilde B^\top(I - B^*B^{*\top})\tilde B = E - h(EF + FE)
+              + \mathcal M(C^\top E C,\ d - k - \mathrm{tr} P), \quad
+              \mathbb E\,\tilde B^\top\tilde B = I + \mathcal M(P,\ d - k),
+
+    .. math:: \mathcal M(G, t) = \frac{\eta^2}{m^2}\Big\{\frac1N C\,
               \overline{(v - \beta\nu^2 a)\, w w^\top}\,C^\top
               + \frac{\overline{v q}}{N(\nu - 1)} I
-              + \frac{\beta n}N \nu^2\, C S G S C^\top\Big\}, \\
-              a &= w^\top G w, \qquad v = \nu(\nu + 1) a + \nu q t.
+              + \frac{\beta n}N \nu^2\, C S G S C^\top\Big\}, \quad
+              a = w^\top G w, \quad v = \nu(\nu + 1) a + \nu q t.
     """
     W = check.array("W", W, (None, None))
     n, k = W.shape
