@@ -43,8 +43,8 @@ def contraction(
 
     over the ends :math:`\mu` of :math:`[(1 - d_1^2)\lambda_{\min}, \lambda_{\max}]`, in the
     notation of :mod:`linrep.theory.finite`, p = d - k and Lambda the largest eigenvalue of the mean
-    of :math:`\|w\|^2 ww^\top`. Larger q, of which the page of proofs has the factor, make failures rare and cover
-    starts whose squared sines add up to 1 or more.
+    of :math:`\|w\|^2 ww^\top`. Larger q, of which the page of proofs has the factor, make failures
+    rare and cover starts whose squared sines add up to 1 or more.
 
     Parameters
     ----------
