@@ -26,10 +26,11 @@ from linrep.figures.summaries import crossings, exponents
 from linrep.problems.subspace import frame_at_distance
 from linrep.stats import proportion_interval
 from linrep.sweeps import Grid
-from linrep.theory.asymptotics import isotropic
+from linrep.theory import finite
 
 START = 0.5
 STEP = 0.25  # the theorem's, as sigma_max = 1
+MOST = 10**6
 FIT_FROM = 10.0  # d/(rn) from which on the second term of the bound is meant to rule
 
 
@@ -129,12 +130,28 @@ def fit(table):
     return together, apart
 
 
-def predicted(ratio, sizes):
-    """Return the smallest sufficient m in the limit of large d and n, without anything fitted."""
+def predicted(d, n, sizes):
+    """Return the m with which the mean square of runs reaches the goal, without anything fitted.
+
+    Interpolated between whole numbers on logarithmic axes; NaN if there is none up to `MOST`.
+    """
     goal = START * (1.0 - STEP * (1.0 - START**2) / 2.0) ** (sizes.rounds / 2)
-    return isotropic.sufficient_samples(
-        sizes.k, ratio, STEP, start=START, goal=goal, rounds=sizes.rounds
-    )
+    truth = lr.SharedRepresentation.random(n=n, d=d, k=sizes.k, condition=1.0, store=False, rng=0)
+
+    def excess(m):
+        curve = finite.fedrep(truth, m=m, step_size=STEP, rounds=sizes.rounds, start=START)
+        return np.log(curve.distance[-1] / goal)
+
+    few, many = sizes.k + 2, MOST
+    if excess(few) <= 0.0:
+        return float(few)
+    if excess(many) > 0.0:
+        return np.nan
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if excess(middle) <= 0.0 else (middle, many)
+    above, below = excess(few), excess(many)
+    return float(few * (many / few) ** (above / (above - below)))
 
 
 def draw(rows, sizes):
@@ -199,8 +216,10 @@ def draw(rows, sizes):
             zorder=1,
             label=f"{a:.1f} + {b:.2f} $d/(rn)$",
         )
-    limit = [predicted(float(each), sizes) for each in ratio]
-    right.plot(ratio, limit, color="C3", linewidth=1.2, zorder=1, label="limit, not fitted")
+    for place, (d, group) in enumerate(table.groupby("d")):
+        own = [predicted(int(d), int(n), sizes) for n in group["n"]]
+        label = None if place else "mean square, not fitted"
+        right.plot(group["ratio"], own, color="C3", linewidth=1.2, zorder=1, label=label)
     right.set(xscale="log", yscale="log", xlabel="$d/(rn)$", ylabel="smallest sufficient $m$")
     plotting.plain_log_ticks(right.yaxis)
     right.xaxis.set_major_formatter("{x:g}")
@@ -228,10 +247,9 @@ def summary(rows, sizes):
     note("exponent of {} alone", apart)
     for less, name in ((1, "m - 1"), (sizes.k, "m - k")):
         note(f"exponent of {name} in {{}}", fit(table.assign(m=table["m"] - less))[0])
-    for ratio in sorted(set(table["ratio"])):
-        lines.append(
-            (f"m in the limit, d/(rn) = {ratio:g}", predicted(ratio, sizes), *2 * [np.nan])
-        )
+    for d, n in zip(table["d"], table["n"], strict=True):
+        own = predicted(int(d), int(n), sizes)
+        lines.append((f"m of the mean square, d = {d}, n = {n}", own, np.nan, np.nan))
     for name, value in zip(("a", "b of a + b d/(rn)"), two_terms(table), strict=True):
         lines.append((name, value, np.nan, np.nan))
     # From one d to the next at the same n; the ends are those that the intervals of m leave.
@@ -252,8 +270,8 @@ def caption(rows, replicates, sizes):
     law = f""", and the power law fitted where d/(rn) ≥ {FIT_FROM:g}, with the 95 % interval of its
         exponent (least squares, HC3, the intervals of m not counted in)"""
     terms = "; grey: a constant plus a multiple of d/(rn), fitted to all points"
-    sharp = """; red: the limit as d and n grow, with which a run reaches the same distance in as
-        many rounds"""
+    sharp = """; red: with which the mean square, at the same d and n, reaches the same distance in
+        as many rounds"""
     return f"""
         FedRep with exact heads and fresh batches, k = {sizes.k}, r = 1, heads of norm √k with κ =
         1, no noise, η = 1/4, start with all angles at distance {START}. Success: after

@@ -14,7 +14,8 @@ the least number of samples and the largest step by bisection, rounds by countin
 - FLUTE: the least N with which the mean error per client is at most the goal after the figure's
   epochs, and the largest step with which it is on infinitely many samples.
 - PerFedSI: the largest step with which the loss falls to the goal's share in the figure's rounds,
-  and the rounds at the figure's step.
+  and the rounds at the figure's step; predicted are, near the truth, the largest step with which
+  the mean square contracts, and its rounds.
 - pFL^MF: the rounds until the mean squared gradients are the goal's share of L times the gap; for
   the sharp form of Theorem 1 until they are with the one in V times p^2.
 """
@@ -320,7 +321,16 @@ def of_entries(cell, rng, sizes):
         "rounds": rounds_to(figure.step_size, figure.rounds // 10),
     }
     found = asked(setting, tolerance=sizes.goal, local_steps=figure.local_steps)
-    return found, {(row.place, row.quantity): needed[row.quantity] for row in found}, {}
+    near = {"local_steps": figure.local_steps, "participants": figure.participants}
+    rate = asymptotics.perfedsi.mean_square_rate(truth, step_size=figure.step_size, **near)
+    exact = {
+        "step size": asymptotics.perfedsi.step_limit(truth, **near),
+        "rounds": np.log(sizes.goal) / np.log(rate),
+    }
+    return found, *(
+        {(row.place, row.quantity): values[row.quantity] for row in found}
+        for values in (needed, exact)
+    )
 
 
 def factors(cell, rng, sizes):
@@ -389,7 +399,10 @@ def middle(values):
     return np.median(ordered) if np.isfinite(ordered[count // 2]) else np.inf, *ends
 
 
-FORMS = {"Theorem C.4": "as printed", "Theorem C.4, corrected": "corrected"}
+FORMS = {
+    "Theorem C.4": "as printed", "Theorem C.4, corrected": "corrected",
+    "Theorem 3.3, near": "near $M^*$, proved here",
+}  # fmt: skip
 NAMES = {"pFL^MF": r"pFL$^{MF}$"}
 #: What the picture has of each paper: place, quantity.
 SHOWN = {
@@ -423,7 +436,7 @@ def draw(rows, sizes):
         names = own["where"] if place else own["place"].map(FORMS)
         axes.set(
             xscale="log", yticks=y, yticklabels=names, ylim=(len(own) - 0.4, -0.6),
-            xlabel=quantity, title=f"{NAMES.get(paper, paper)}, {place or 'Theorem C.4'}",
+            xlabel=quantity, title=f"{NAMES.get(paper, paper)}, {place or 'Theorems C.4 and 3.3'}",
         )  # fmt: skip
         axes.tick_params(axis="y", labelsize=6.5)
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
@@ -444,7 +457,8 @@ def caption(rows, replicates, sizes):
         predicted: to first order in 1/√N; needed: at the figure's step and epochs, which {missed}
         of {len(own)} draws do not reach with any N. PerFedSI: rounds until the loss is
         {sizes.goal:g} of the first at the largest step allowed, with the constants that the start
-        has; needed: at the figure's step. pFL^MF: rounds until the mean squared gradients are
+        has, or of M* near it; needed: at the figure's step; predicted: by the exact rate of the
+        mean square near M*. pFL^MF: rounds until the mean squared gradients are
         {sizes.gradients:g} L times the gap, at step 1/(4L).
     """
 

@@ -154,7 +154,6 @@ OWN = {
         "settings": FRESH.settings,
     },
     "theory.asymptotics.learning_curves.curve_of": {"states": [0.25 * np.eye(2)]},
-    "theory.asymptotics.near_truth.dominant_direction": {"h": 0.1, "weight": 0.1},
     "theory.finite": {
         "C": np.sqrt(0.75) * np.eye(2), "E": 0.25 * np.eye(2), "start": 0.5,
         "settings": FRESH.settings,

@@ -15,7 +15,6 @@ from . import flute_lift as flute_lift
 from . import flute_limit as flute_limit
 from . import flute_samples as flute_samples
 from . import minimax as minimax
-from . import noise_floors as noise_floors
 from . import perfedsi as perfedsi
 from . import perfedsi_rounds as perfedsi_rounds
 from . import pflmf as pflmf

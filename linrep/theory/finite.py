@@ -23,9 +23,10 @@ from linrep._lib.warning import warn
 from linrep.problems.random import RNGLike, generator
 from linrep.problems.regression import SharedRepresentation
 from linrep.theory._clients import require_gaussian, require_spanning
-from linrep.theory.asymptotics import learning_curves, near_truth
+from linrep.theory.asymptotics import learning_curves
 from linrep.theory.asymptotics.learning_curves import PARTICLES, Curve, outside_gram
 from linrep.theory.asymptotics.starts import STARTS
+from linrep.theory.fedrep_limits import BATCHES
 
 Values = NDArray[np.float64]
 #: By what :func:`linrep.fedrep` calls them.
@@ -35,6 +36,7 @@ _SETTINGS = {
 }  # fmt: skip
 #: tan^2 of the start's angle over the participants, from where runs end about a tenth away.
 _NOTICEABLE = 0.1
+_EQUAL = 1e-9  # relative difference up to which eigenvalues are one
 
 
 class Moments(NamedTuple):
@@ -150,7 +152,7 @@ def fedrep(
         As for :func:`linrep.theory.asymptotics.learning_curves.fedrep`, with exact heads on one
         batch.
     participation : float, default 1
-        Fraction r of clients in a round, at least 1/n.
+        Fraction r of clients in a round; rn is rounded as by :func:`linrep.fedrep`.
 
     Returns
     -------
@@ -292,7 +294,12 @@ def of_run(
 
 
 def contraction(
-    truth: SharedRepresentation, *, m: int, step_size: float, participation: float = 1.0
+    truth: SharedRepresentation,
+    *,
+    m: int,
+    step_size: float,
+    participation: float = 1.0,
+    batches: str = "same",
 ) -> float:
     r"""Return the factor per round of the root mean square distance near B*, without noise.
 
@@ -300,6 +307,9 @@ def contraction(
     ----------
     truth, m, step_size, participation
         As for :func:`fedrep`.
+    batches : {"same", "split"}
+        Whether the gradient is taken on the head's batch (``"fresh"`` and ``"gram"`` of
+        :func:`linrep.fedrep`), or on another one of m samples (``"split"`` and ``"gram_split"``).
 
     Returns
     -------
@@ -313,10 +323,136 @@ def contraction(
 
     .. math:: E \mapsto E - h(SE + ES) + \frac{\beta n}N h^2 SES
               + \frac{\eta^2\nu g}{N m^2}\,\overline{(w^\top E w)\, w w^\top}, \qquad
-              g = d - k + 1 + (m - k)\frac{n - N}{n - 1}.
+              g = d - k + 1 + \nu\frac{n - N}{n - 1}.
+
+    On another batch :math:`\nu = m`, h = eta, and g has :math:`(d - k)(1 + k/(m - k - 1))` for
+    d - k: the head's error acts like noise.
     """
-    h, weight, pairs = _near(truth, m, step_size, participation)
-    return float(np.sqrt(near_truth.dominant_direction(truth.W, h, weight, pairs)[0]))
+    near = _near(truth, m, step_size, participation, batches)
+    return float(np.sqrt(_dominant_direction(truth, *near)[0]))
+
+
+def floor(
+    truth: SharedRepresentation,
+    *,
+    m: int,
+    step_size: float,
+    participation: float = 1.0,
+    batches: str = "same",
+) -> float:
+    r"""Return the mean of the squared sines' sum at which runs settle, for small noise.
+
+    With all clients, on one batch, to first order in the step size
+    :math:`\eta\sigma^2 (d - k) k/(2nm)`, whatever the heads' spectrum lambda_a; in full
+
+    .. math:: \frac{\eta\sigma^2 (d - k)}{nm} \sum_{a=1}^k \frac1{2 - \eta(1 - k/m)\lambda_a}
+
+    but for what the sampling of covariates adds, which is of relative order :math:`\eta d/(nm)` and
+    part of what is returned.
+
+    Parameters
+    ----------
+    truth, m, step_size, participation, batches
+        As for :func:`contraction`; the heads span R^k.
+
+    Returns
+    -------
+    float
+        Infinite where the mean square grows from round to round. The square of the ``distance`` of
+        traces, the largest sine, is between a k-th of it and all of it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range, or the heads do not span R^k.
+
+    Notes
+    -----
+    A round adds :math:`\eta^2\nu\sigma^2(d - k)/(Nm^2)\, S` to the map of :func:`contraction`, on
+    another batch 1 + k/(m - k - 1) times as much. The fixed point is exact for vanishing noise at
+    any step size. FedRep states nothing about noise; ``fedrep.noise_floor`` compares runs with the
+    formula above.
+    """
+    h, weight, pairs = _near(truth, m, step_size, participation, batches)
+    require_spanning(truth)
+    step = _near_map(truth, h, weight, pairs)
+    if np.linalg.eigvalsh(step)[-1] >= 1.0:
+        return np.inf
+    n, k = truth.n, truth.k
+    N = check.count_participants(n, participation)
+    nu, head = _freedom(m, k, batches)
+    added = (step_size / m * truth.noise) ** 2 * nu * (truth.d - k) * (1.0 + head) / N
+    change = np.eye(k**2) - step
+    return float(
+        np.trace(np.linalg.solve(change, added * (truth.W.T @ truth.W / n).ravel()).reshape(k, k))
+    )
+
+
+def fluctuation(
+    truth: SharedRepresentation,
+    *,
+    m: int,
+    step_size: float,
+    participation: float = 1.0,
+    rounds: int = 1,
+) -> float:
+    r"""Return the standard deviation of the logarithm of a single run's chordal distance near B*.
+
+    With :math:`\nu = m - k`, :math:`K = I - hS`, E the dominant direction of what
+    :func:`contraction`'s map is for many clients and dimensions,
+    :math:`E \mapsto KEK + N`, of Frobenius norm one, and rho its factor, T rounds have the variance
+    :math:`T v/(4\rho^4)`,
+
+    .. math:: v = \frac{2\nu}{rn}\,\overline{c^2} + \nu^2 \frac{1 - \beta}{rn}\,
+              \mathrm{Var}(c) + \frac{4\eta^2\nu}{rn\,m^2}\,
+              \overline{q\,\|K E w\|_E^2 - (w^\top E K E w)^2}
+              + \frac{2}{d - k} \mathrm{tr}(EN)^2
+
+    where bars are means over the clients' heads w, q = w'Ew, :math:`\|x\|_E^2 = x^\top E x`,
+
+    .. math:: c = \frac{\eta^2\gamma}{m^2} q^2 - \frac{2\eta}m w^\top E K E w, \qquad
+              N = \frac{\eta^2\gamma\nu}{m^2}\,\overline{q\,w w^\top}, \qquad
+              \gamma = \frac{d - k}{rn}.
+
+    The terms come from the residuals' squared lengths, the choice of participants, the residuals'
+    directions within the span of B*'s error, and those outside.
+
+    Parameters
+    ----------
+    truth, m, step_size, participation
+        As for :func:`fedrep`; d above k.
+    rounds : int, default 1
+        T, counted from where E has its dominant direction.
+
+    Returns
+    -------
+    float
+        To first order in 1/sqrt(rn), without noise.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range, or d = k.
+    """
+    h, _, _ = _near(truth, m, step_size, participation)
+    rounds = check.integer("rounds", rounds, minimum=0)
+    W, (n, k) = truth.W, truth.W.shape
+    if truth.d == k:
+        raise ValueError(f"truth must have d > k, got d = k = {k}: every distance is zero")
+    N, nu, eta = check.count_participants(n, participation), float(m - k), step_size / m
+    gamma = (truth.d - k) / N
+    value, E = _dominant_direction(truth, h, eta**2 * gamma * nu, 1.0)
+    K = np.eye(k) - h * (W.T @ W / n)
+    KEW = W @ E @ K  # rows w'EK
+    q = np.einsum("ia,ab,ib->i", W, E, W)
+    along = np.einsum("ia,ab,ib->i", KEW, E, W)
+    across = q * np.einsum("ia,ab,ib->i", KEW, E, KEW) - along**2
+    c = eta**2 * gamma * q**2 - 2.0 * eta * along
+    EN = eta**2 * gamma * nu * (E @ (W.T * q) @ W) / n
+    variance = 2.0 * nu / N * np.mean(c**2) + 4.0 * eta**2 * nu / N * np.mean(across)
+    variance += nu**2 * (1.0 - _both(N, n)) / N * np.var(c)
+    variance += 2.0 / (truth.d - k) * np.sum(EN * EN.T)
+    return float(np.sqrt(rounds * variance) / (2.0 * value))
 
 
 def typical_contraction(
@@ -332,20 +468,17 @@ def typical_contraction(
     Parameters
     ----------
     truth, m, step_size, participation
-        As for :func:`fedrep`; d above k.
+        As for :func:`fluctuation`.
 
     Returns
     -------
     float
-        Of the Lyapunov exponent, with rho and v by :func:`contraction` and
-        :func:`linrep.theory.asymptotics.near_truth.fluctuation`. Within 0.001 of runs where the
+        Of the Lyapunov exponent, with rho by :func:`contraction`. Within 0.001 of runs where the
         fluctuation is below 0.11, and 0.004 below them at 0.13 and 0.14: at one participant, or
         long steps of few.
     """
-    rho = contraction(truth, m=m, step_size=step_size, participation=participation)
-    share = check.count_participants(truth.n, participation) / truth.n
-    single = near_truth.fluctuation(truth, m=m, step_size=step_size, participation=share)
-    return float(rho * np.exp(-(single**2)))
+    settings = {"m": m, "step_size": step_size, "participation": participation}
+    return float(contraction(truth, **settings) * np.exp(-(fluctuation(truth, **settings) ** 2)))
 
 
 def step_limit(truth: SharedRepresentation, *, m: int, participation: float = 1.0) -> float:
@@ -362,6 +495,7 @@ def step_limit(truth: SharedRepresentation, *, m: int, participation: float = 1.
         Where :func:`contraction` is 1.
     """
     _, weight, pairs = _near(truth, m, 1.0, participation)
+    require_spanning(truth)
     kept = 1.0 - truth.k / m
     slope, spread, squares = _second_moments(truth)
     return float(
@@ -390,6 +524,7 @@ def least_samples(
     N = check.count_participants(n, participation)
     eta = check.real("step_size", step_size, above=0.0)
     require_gaussian(truth, "the mean of a round")
+    require_spanning(truth)
     slope, spread, squares = _second_moments(truth)
     both = _both(N, n)
     # Of m it is enough that (m - k) many > few.
@@ -404,22 +539,46 @@ def least_samples(
 
 def _second_moments(truth):
     """Return the maps E -> SE + ES, mean (w'Ew) ww' and SES as matrices."""
-    require_spanning(truth)
     W, (n, k) = truth.W, truth.W.shape
     S, one = W.T @ W / n, np.eye(k)
     both = np.einsum("ia,ib->iab", W, W).reshape(n, k * k)
     return np.kron(S, one) + np.kron(one, S), both.T @ both / n, np.kron(S, S)
 
 
-def _near(truth, m, step_size, participation):
+def _near(truth, m, step_size, participation, batches="same"):
+    """Return h, and the factors of the mean of (w'Ew) ww' and of h^2 SES."""
     require_gaussian(truth, "the mean of a round")
     n, k = truth.n, truth.k
     m = check.integer("m", m, minimum=k + 2)
     eta = check.real("step_size", step_size, above=0.0)
     N = check.count_participants(n, participation)
-    nu, both = m - k, _both(N, n)
-    g = truth.d - k + 1.0 + nu * (1.0 - both)
+    (nu, head), both = _freedom(m, k, batches), _both(N, n)
+    g = (truth.d - k) * (1.0 + head) + 1.0 + nu * (1.0 - both)
     return eta * nu / m, eta**2 * nu * g / (N * m**2), both * n / N
+
+
+def _freedom(m, k, batches):
+    """Return nu, and the mean square of a head's error, over that of the residuals."""
+    check.choice("batches", batches, BATCHES)
+    return (m - k, 0.0) if batches == "same" else (m, k / (m - k - 1.0))
+
+
+def _near_map(truth, h, weight, pairs):
+    slope, spread, squares = _second_moments(truth)
+    return np.eye(truth.k**2) - h * slope + pairs * h**2 * squares + weight * spread
+
+
+def _dominant_direction(truth, h, weight, pairs):
+    """Return the largest eigenvalue of the map of second moments near B*, and its direction.
+
+    As the mean of maps that keep matrices positive semidefinite the map does so, too, and no
+    eigenvalue is larger in absolute value; where several are equal, the direction is what equal
+    angles lead to.
+    """
+    values, vectors = np.linalg.eigh(_near_map(truth, h, weight, pairs))
+    equal = vectors[:, values >= values[-1] * (1.0 - _EQUAL)]
+    E = (equal @ (equal.T @ np.eye(truth.k).ravel())).reshape(truth.k, truth.k)
+    return float(values[-1]), E / np.linalg.norm(E)
 
 
 checked(globals(), nan=False, large=False)

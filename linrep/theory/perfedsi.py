@@ -564,6 +564,64 @@ def contraction(setting: Setting, **settings: Any) -> float:
     return 1.0 - decrease(setting, **settings)
 
 
+class Near(NamedTuple):
+    """What ``perfedsi.theorem3.3.local`` promises of rounds from a ball around balanced factors.
+
+    Attributes
+    ----------
+    radius : float
+        Of the ball, R.
+    step_size : float
+        The largest.
+    share : float
+        What a round takes off the mean squared distance to the nearest factors of M*.
+    move : float
+        At least the mean move of a round, over the distance at its start.
+    leaving : float
+        At least the probability of ever leaving the ball, over the distance at the start.
+    """
+
+    radius: float
+    step_size: float
+    share: float
+    move: float
+    leaving: float
+
+
+def near_truth(
+    setting: Setting, local_steps: int, *, rate: float = 1.0, limit: float = 21.0,
+    reach: float = 24.0,
+) -> Near:  # fmt: skip
+    r"""Return what is proved near the truth, with no event that is assumed.
+
+    With tau local steps, of step sizes up to :math:`\eta = 1/(21\tau\mu p\sigma_1)`, a round takes
+    off :math:`\eta\tau\sigma_k/(c_z d)` within :math:`R = \sqrt{\sigma_k/p}/(24 c_z)`.
+
+    Parameters
+    ----------
+    setting : Setting
+        Mu at least that of the side information; c does not enter.
+    local_steps : int
+        Tau.
+    rate, limit, reach : float
+        The constants 1, 21 and 24.
+
+    Returns
+    -------
+    Near
+    """
+    s, tau = setting, check.integer("local_steps", local_steps, minimum=1)
+    rate, limit, reach = (
+        check.real(name, value, above=0.0)
+        for name, value in (("rate", rate), ("limit", limit), ("reach", reach))
+    )
+    radius = float(np.sqrt(s.smallest / s.p)) / (reach * s.c_z)
+    step_size = 1.0 / (limit * tau * s.mu * s.p * s.largest)
+    share = rate * step_size * tau * s.smallest / (s.c_z * s.d)
+    move = 3.0 * step_size * tau * s.largest * float(np.sqrt(s.mu * s.p * s.c_z / s.d))
+    return Near(radius, step_size, share, move, 4.0 * move / (share * radius))
+
+
 def rounds(setting: Setting, tolerance: float, *, local_steps: int, with_p: bool = False) -> float:
     """Return the rounds after which Theorem C.4 at its largest step size has L <= tolerance L_0.
 

@@ -123,7 +123,9 @@ def asked(
         `fedrep.theorem1.gaussian`, where kappa is exact: for all clients, or few enough subsets to
         enumerate. "Theorem 1, finite sizes" is `fedrep.theorem1.finite`, without noise: with so
         many samples all rounds are proved to contract, but for the probability `failure`, at the
-        printed step and from all angles of `initial_distance`. "Theorem 1, sharp" of pFL^MF is
+        printed step and from all angles of `initial_distance`. "Theorem 3.3, near" of PerFedSI is
+        `perfedsi.theorem3.3.local`, of the mean squared distance to the nearest factors of M* and
+        from within a ball around balanced ones. "Theorem 1, sharp" of pFL^MF is
         `pflmf.theorem1.sharp`, also at its best step: it bounds the sum in which the squared
         gradient in V has the weight p^2.
 
@@ -287,6 +289,10 @@ def _perfedsi(
             rounds = 1.0 + np.log(tolerance) / np.log1p(-share) if share > 0.0 else np.inf
         yield row(place, "step size", AT_MOST, step, np.nan, "", "perfedsi.step_size_limit")
         yield row(place, "rounds", AT_LEAST, float(rounds), np.nan, "", "perfedsi.decrease")
+    near, of = perfedsi.near_truth(setting, local_steps), "perfedsi.near_truth"
+    rounds = np.log(tolerance) / np.log1p(-near.share)
+    yield row("Theorem 3.3, near", "step size", AT_MOST, near.step_size, np.nan, "", of)
+    yield row("Theorem 3.3, near", "rounds", AT_LEAST, float(rounds), np.nan, "", of)
 
 
 def _pflmf(setting: pflmf.Setting, tolerance: float, *, gap: float = 1.0) -> Iterator[Asked]:

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import linrep as lr
 from linrep.problems import ImplicitRepresentation
-from linrep.theory import asymptotics, fedrep_limits, noise_floors
-from linrep.theory.asymptotics import isotropic, learning_curves
+from linrep.theory import asymptotics, fedrep_limits, finite
+from linrep.theory.asymptotics import learning_curves
 from tests.reference import asymptotics as reference
 from tests.strategies import seeds
 from tests.tools import close, complaint
@@ -143,118 +143,10 @@ def test_small_noise_settles_where_the_floor_is():
         for copies in (50, 5000):
             truth = ImplicitRepresentation(np.tile(W, (copies, 1)), 3 + 10 * copies, 1e-5)
             last = asymptotics.fedrep(truth, start=0.01, rounds=400, **options)
-            floor = noise_floors.fresh_batches(truth, **options)
+            floor = finite.floor(truth, **options)
             errors.append(abs(last.squared_chordal[-1] / floor - 1.0))
         assert errors[0] < 5.0 / 500
         assert errors[1] < 0.02 * errors[0]
-
-
-@given(seeds, st.integers(0, 9), st.floats(0.1, 1.5), st.floats(0.05, 0.9), st.floats(0.0, 1.0))
-def test_the_curve_of_rank_one_is_the_scalar_recursion(seed, more, step, start, noise):
-    """Heads of any lengths: one number, their kurtosis, is left of their law."""
-    truth = truth_of(seed, 12, 40, 1, noise)
-    square = float(np.mean(truth.W**2))
-    kurtosis = float(np.mean(truth.W**4)) / square**2
-    curve = asymptotics.fedrep(truth, m=3 + more, step_size=step / square, rounds=8, start=start)
-    scalar = isotropic.distances(
-        1, 3 + more, 39 / 12, step, start=start, rounds=8, noise=noise / np.sqrt(square),
-        kurtosis=kurtosis,
-    )  # fmt: skip
-    close(curve.distance, scalar, 1e-9)
-
-
-@given(seeds, st.integers(1, 3), st.floats(0.1, 1.5), st.floats(0.05, 0.9))
-def test_isotropic_heads_follow_the_scalar_recursion(seed, k, step, start):
-    truth = truth_of(seed, 6 * k, 40, k, noise=0.3, equal=True)
-    m, gamma = k + 5, (40 - k) / (6 * k)
-    curve = asymptotics.fedrep(truth, m=m, step_size=step, rounds=8, start=start)
-    scalar = isotropic.distances(k, m, gamma, step, start=start, rounds=8, noise=0.3)
-    close(curve.distance, scalar, 1e-9)
-
-
-@given(st.integers(1, 4), st.integers(2, 9), st.floats(0.0, 20.0), st.floats(0.05, 1.9))
-def test_closed_forms_agree_with_each_other(k, more, gamma, step):
-    m = k + more
-    rate = isotropic.contraction(k, m, gamma, step)
-    limit, best = isotropic.step_limit(k, m, gamma), isotropic.best_step(k, m, gamma)
-    assert (rate < 1.0) == (step < limit) or np.isclose(step, limit)
-    close(isotropic.contraction(k, m, gamma, best.step), best.contraction, 1e-7)
-    assert best.contraction <= rate + 1e-12
-    least = isotropic.least_samples(k, gamma, step)
-    above = max(int(np.ceil(least)) + 1, k + 2)
-    assert isotropic.contraction(k, above, gamma, step) < 1.0
-    if least > k + 3:
-        assert isotropic.contraction(k, int(np.ceil(least)) - 1, gamma, step) >= 1.0
-
-
-@pytest.mark.slow
-@given(seeds, st.integers(1, 3), st.booleans())
-def test_the_contraction_is_the_slope_near_the_truth(seed, k, split):
-    truth = truth_of(seed, 20, 30, k)
-    options = {"m": k + 6, "step_size": 0.2, "batches": "split" if split else "same"}
-    rate = asymptotics.contraction(truth, **options)
-    curve = asymptotics.fedrep(truth, start=1e-6, rounds=200, **options)
-    close(curve.distance[-1] / curve.distance[-2], rate, 1e-3)
-
-
-def test_isotropic_contraction_is_the_general_one():
-    truth = truth_of(0, 12, 30, 2, equal=True)
-    rate = asymptotics.contraction(truth, m=7, step_size=0.8)
-    close(rate, isotropic.contraction(2, 7, 28 / 12, 0.8), 1e-12)
-
-
-def test_small_noise_floors_agree():
-    last = isotropic.distances(2, 8, 1.5, 0.7, start=0.5, rounds=400, noise=1e-4)[-1]
-    close(last**2 / isotropic.floor(2, 8, 1.5, 0.7, noise=1e-4), 1.0, 1e-5)
-    assert isotropic.floor(2, 8, 1.5, 5.0, noise=0.1) == np.inf
-
-
-@pytest.mark.parametrize(("k", "n", "step"), [(1, 60, 0.8), (2, 60, 0.5), (4, 120, 0.5)])
-def test_the_fluctuation_of_runs_is_the_formula(k, n, step):
-    truth = truth_of(0, n, n, k, equal=True)
-    logs = []
-    for seed in range(200):
-        run = lr.fedrep(
-            truth, m=10, rounds=15, batches="gram", start=1e-3, step_size=step, rng=seed
-        )
-        logs.append(np.log(np.sum(run.state["Phi"] ** 2)) / 2)
-    predicted = isotropic.fluctuation(n, n, k, 10, step, rounds=15)
-    # The error of a standard deviation of 200 is 5 %; that of the formula is of order 1/sqrt(n).
-    assert abs(np.std(logs, ddof=1) / predicted - 1.0) < 0.25
-    curve = asymptotics.fedrep(truth, m=10, step_size=step, rounds=15, start=1e-3)
-    middle = np.log(curve.squared_chordal[-1]) / 2
-    assert abs(np.mean(logs) - middle) < 4 * predicted / np.sqrt(200) + 15 / n
-
-
-def test_the_fluctuation_of_isotropic_heads_is_that_of_all():
-    for k, n, step in ((1, 60, 0.8), (2, 80, 0.5), (4, 120, 0.3)):
-        truth = truth_of(0, n, 50, k, equal=True)
-        found = asymptotics.fluctuation(truth, m=10, step_size=step, rounds=9)
-        close(found / isotropic.fluctuation(n, 50, k, 10, step, rounds=9), 1.0, 1e-7)
-
-
-def test_the_fluctuation_at_the_edges():
-    alone = ImplicitRepresentation(np.ones((1, 1)), 4, 0.0)
-    assert 0.0 < asymptotics.fluctuation(alone, m=5, step_size=0.5) < np.inf
-
-
-@pytest.mark.parametrize(
-    ("k", "condition", "share", "step"),
-    [(2, 3.0, 1.0, 0.5), (3, 2.0, 1.0, 1.0), (2, 2.0, 0.3, 0.5)],
-)
-def test_the_fluctuation_of_any_heads_is_the_formula(k, condition, share, step):
-    truth = lr.SharedRepresentation.random(
-        n=300, d=150, k=k, condition=condition, store=False, rng=0
-    )
-    settings = {"m": 8, "participation": share}
-    settings["step_size"] = step / np.linalg.norm(truth.W, 2) ** 2 * truth.n
-    logs = []
-    for seed in range(200):
-        run = lr.fedrep(truth, rounds=30, batches="gram", start=1e-3, rng=seed, **settings)
-        logs.append(np.log(np.sum(run.state["Phi"] ** 2)) / 2)
-    predicted = asymptotics.fluctuation(truth, rounds=30, **settings)
-    # 5 % is the error of a standard deviation of 200; equal heads would have 1.2 to 7 times it.
-    assert abs(np.std(logs, ddof=1) / predicted - 1.0) < 0.18
 
 
 @pytest.mark.parametrize("kind", ["moments", "truncated"])
@@ -350,16 +242,6 @@ def test_anil_follows_its_curve(first_order):
     # A run's standard deviation is 2 %; the two curves are 15 % apart.
     squares = [chordal(run.state["B"], truth.B) for run in runs]
     assert abs(np.mean(squares) / curve.squared_chordal[-1] - 1.0) < 0.04
-
-
-def test_samples_that_are_enough_are_as_few_as_can_be():
-    settings = {"start": 0.5, "goal": 0.01, "rounds": 30}
-    found = isotropic.sufficient_samples(2, 8.0, 0.4, **settings)
-    for m, enough in ((int(found), False), (int(found) + 1, True)):
-        last = isotropic.distances(2, m, 8.0, 0.4, start=0.5, rounds=30)[-1]
-        assert (last <= 0.01) == enough
-    assert isotropic.sufficient_samples(2, 8.0, 0.01, **settings) == np.inf
-    assert isotropic.sufficient_samples(2, 0.0, 1.0, **settings) == 4.0
 
 
 def balanced(A, k):

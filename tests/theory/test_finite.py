@@ -181,6 +181,43 @@ def test_a_typical_run_contracts_faster_than_the_mean_square(n, d, m, N, share, 
     assert finite.contraction(truth, **settings) > measured + 0.002
 
 
+@pytest.mark.parametrize(("k", "more", "share"), [(1, 2, 0.3), (2, 8, 0.9), (3, 4, 0.6)])
+def test_isotropic_heads_have_a_closed_form(k, more, share):
+    """a is the step; all clients take part."""
+    n, d, m = 6 * k, 11, k + more
+    truth = ImplicitRepresentation(np.sqrt(k) * np.eye(k)[np.arange(n) % k], d)
+    noise = k * (d - k + 1.0) / n  # what is (d - k) omega/(rn) in the limit
+    limit = 2.0 * m / (more + noise)
+    close(finite.step_limit(truth, m=m), limit, 1e-9)
+    a = share * limit
+    rho = np.hypot(1.0 - a * more / m, a / m * np.sqrt(more * noise))
+    close(finite.contraction(truth, m=m, step_size=a), rho, 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("k", "condition", "share", "step"),
+    [(1, 1.0, 1.0, 0.8), (2, 3.0, 1.0, 0.5), (3, 2.0, 1.0, 1.0), (2, 2.0, 0.3, 0.5)],
+)
+def test_the_fluctuation_of_any_heads_is_the_formula(k, condition, share, step):
+    truth = lr.SharedRepresentation.random(
+        n=300, d=150, k=k, condition=condition, store=False, rng=0
+    )
+    settings = {"m": 8, "participation": share}
+    settings["step_size"] = step / np.linalg.norm(truth.W, 2) ** 2 * truth.n
+    logs = []
+    for seed in range(200):
+        run = lr.fedrep(truth, rounds=30, batches="gram", start=1e-3, rng=seed, **settings)
+        logs.append(np.log(np.sum(run.state["Phi"] ** 2)) / 2)
+    predicted = finite.fluctuation(truth, rounds=30, **settings)
+    # 5 % is the error of a standard deviation of 200; equal heads would have 1.2 to 7 times it.
+    assert abs(np.std(logs, ddof=1) / predicted - 1.0) < 0.18
+
+
+def test_one_client_and_one_sample_more_than_needed_fluctuate():
+    alone = ImplicitRepresentation(np.ones((1, 1)), 4, 0.0)
+    assert 0.0 < finite.fluctuation(alone, m=5, step_size=0.5) < np.inf
+
+
 def test_the_curve_of_a_run_takes_its_settings():
     truth = truth_of(200, 100, 2)
     options = {"m": 8, "step_size": 0.3, "start": 0.6, "participation": 0.5}

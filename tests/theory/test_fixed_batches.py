@@ -5,7 +5,7 @@ import pytest
 
 import linrep as lr
 from linrep.problems import ImplicitRepresentation
-from linrep.theory import design_bounds, noise_floors
+from linrep.theory import bounds, design_bounds
 from linrep.theory.asymptotics import fixed_batches
 from tests.theory.support import FLAT, SIGNS
 from tests.tools import close, complaint
@@ -76,12 +76,11 @@ def test_isotropic_heads_have_a_closed_form():
 def test_little_noise_leaves_the_bound_given_the_samples():
     law, m = skewed(200, 100, 2, 0.01), 6
     truth = lr.SharedRepresentation(lr.subspace.random_frame(100, 2, 0), law.W, law.noise)
-    bounds = [
-        design_bounds.cramer_rao(truth.draw(m, rng=seed)).squared_chordal for seed in range(4)
-    ]
+    exact = [design_bounds.cramer_rao(truth.draw(m, rng=seed)).squared_chordal for seed in range(4)]
     limit = fixed_batches.small_noise(truth, m=m).sum()
-    assert limit > 1.5 * noise_floors.fixed_batches(truth, m)  # which is of gamma -> 0
-    close(np.mean(bounds), limit, 0.02 * limit)
+    many = bounds.cramer_rao(truth, m, given_design=True).squared_chordal  # gamma -> 0
+    assert limit > 1.5 * many
+    close(np.mean(exact), limit, 0.02 * limit)
 
 
 @pytest.mark.parametrize(("k", "m", "noise"), [(1, 5, 0.5), (2, 8, 0.5)])

@@ -21,7 +21,6 @@ from linrep.theory import (
     flute_limit,
     flute_samples,
     minimax,
-    noise_floors,
     pflmf,
     pflmf_rounds,
     requirements,
@@ -54,7 +53,7 @@ def of_run(**options):
 
 
 def floor(truth=TRUTH, m=9, step_size=0.1, **options):
-    return lambda: noise_floors.fresh_batches(truth, m, step_size=step_size, **options)
+    return lambda: finite.floor(truth, m=m, step_size=step_size, **options)
 
 
 def mean_rate(A, **options):
@@ -107,11 +106,10 @@ CALLS = [
     (lambda: minimax.prediction_error(4, 3, 4, 0.5, noise=1.0), "whole"),
     (lambda: minimax.squared_chordal(FLAT, 5), "rank k = 2"),
     (lambda: minimax.squared_chordal(TRUTH, 5, radius=0.5), "radius must be below 0.5"),
-    (lambda: noise_floors.fixed_batches(SIGNS, 5), "gaussian"),
     (floor(SIGNS), "gaussian"),
     (floor(FLAT), "rank k = 2"),
-    (floor(m=3, batches="split"), "at least k + 2 = 4"),
-    (floor(participants=6), "participants must be between 1 and 5"),
+    (floor(m=3, batches="split"), "m must be at least 4"),
+    (floor(participation=0.05), "selects none of 5"),
     (floor(batches="new"), "'split'"),
     (lambda: sample_sizes.sample_size_thresholds(FLAT), "rank k = 2"),
     (lambda: sample_sizes.sample_size_thresholds(SIGNS, tolerance=1.0), "tolerance"),
@@ -161,9 +159,9 @@ CALLS = [
     (of_run(start="random"), "start must be given"),
     (of_run(orthonormal=False), "QR"),
     (lambda: finite.of_run(TRUTH, {"m": 5}), "settings must be those of a run of FedRep"),
-    (lambda: asymptotics.fluctuation(ALONE, m=5, step_size=0.5, participation=0.5), "1/n"),
+    (lambda: finite.fluctuation(ALONE, m=5, step_size=0.5, participation=0.4), "selects none"),
     (
-        lambda: asymptotics.fluctuation(ImplicitRepresentation(TRUTH.W, 2), m=5, step_size=0.5),
+        lambda: finite.fluctuation(ImplicitRepresentation(TRUTH.W, 2), m=5, step_size=0.5),
         "d > k",
     ),
     (mean_rate(np.eye(3)), "k + 1"),

@@ -126,6 +126,10 @@ def test_perfedsi_asks_for_the_rounds_that_its_factor_takes(c, mu, tau, toleranc
         factor = naive.perfedsi_factor(eta, tau, 1.2, 1.0, c, 1.1, 3, 1, corrected=corrected)
         T = naive.rounds_of_a_factor(factor, tolerance, before=1)
         assert T - 1 - 1e-6 <= row(rows, place, "rounds").asked <= T * (1 + 1e-9)
+    step = row(rows, "Theorem 3.3, near", "step size").asked
+    close(step * 21 * tau * mu * 1.2, 1.0, 1e-12)
+    left = (1 - step * tau / (1.1 * 3)) ** row(rows, "Theorem 3.3, near", "rounds").asked
+    close(left / tolerance, 1.0, 1e-9)
     printed = row(rows, "Theorem C.4", "rounds").asked
     close(printed / (perfedsi.rounds(setting, tolerance, local_steps=tau, with_p=True)), 1.0, 1e-12)
 

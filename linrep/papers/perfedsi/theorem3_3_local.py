@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 
@@ -35,25 +34,10 @@ def a_round(c_z, k, sigma, square, *, rate=1):
     return {name: at_most(rate * sigma / c_z, taken - added)}
 
 
-class Near(NamedTuple):
-    """What the statement promises of rounds from a ball around balanced factors of M*."""
-
-    radius: float
-    step_size: float
-    share: float  # that a round takes off the squared distance
-    move: float  # the mean move of a round over the distance at its start
-    leaving: float  # the probability of ever leaving over the distance at the start
-
-
-def promised(truth: SideInformationCompletion, tau: int, rate=1.0, limit=21.0, reach=24.0) -> Near:
+def promised(truth: SideInformationCompletion, tau: int, **constants: float) -> theory.Near:
     """Return the radius, the largest step size, and what they promise."""
-    c_z, mu_z = theory.scaling(truth.Z)
-    values, d, p = truth.singular_values, truth.d, truth.p
-    radius = float(np.sqrt(values[-1] / p)) / (float(reach) * c_z)
-    step_size = 1.0 / (float(limit) * tau * mu_z * p * values[0])
-    share = float(rate) * step_size * tau * values[-1] / (c_z * d)
-    move = 3.0 * step_size * tau * values[0] * float(np.sqrt(mu_z * p * c_z / d))
-    return Near(radius, step_size, share, move, 4.0 * move / (share * radius))
+    setting = theory.Setting.of(truth, c=1.0, mu=theory.scaling(truth.Z).mu_z)
+    return theory.near_truth(setting, tau, **constants)
 
 
 def across(truth: SideInformationCompletion, in_U: Array, in_V: Array) -> tuple[Array, Array]:

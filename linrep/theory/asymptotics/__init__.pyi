@@ -2,14 +2,11 @@
 
 from . import fixed_batches as fixed_batches
 from . import flute as flute
-from . import isotropic as isotropic
 from . import perfedsi as perfedsi
 from . import pflmf as pflmf
 from .learning_curves import Curve as Curve
 from .learning_curves import anil as anil
 from .learning_curves import fedrep as fedrep
-from .near_truth import contraction as contraction
-from .near_truth import fluctuation as fluctuation
 from .starts import SpectralLimit as SpectralLimit
 from .starts import many_samples as many_samples
 from .starts import spectral_start as spectral_start

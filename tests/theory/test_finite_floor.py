@@ -1,10 +1,12 @@
+"""FedRep on noisy labels: where runs settle, against rounds one by one and simulated runs."""
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import linrep as lr
-from linrep.theory import bounds, noise_floors
+from linrep.theory import bounds, finite
 from tests.reference import bounds as reference
 from tests.strategies import seeds
 from tests.theory.support import check_mean, problem
@@ -25,7 +27,7 @@ def test_fresh_batches_against_the_twin(seed, k, extra, split, equal, more):
         M /= growth
     assume(abs(growth - 1.0) > 0.1)
     batches = "split" if split else "same"
-    found = noise_floors.fresh_batches(truth, m, step_size=step, batches=batches)
+    found = finite.floor(truth, m=m, step_size=step, batches=batches)
     if extra == 0:
         assert found == 0.0
         return
@@ -43,9 +45,9 @@ def test_small_steps_have_the_simple_formula():
     S = np.linalg.eigvalsh(truth.W.T @ truth.W / 50)
     for eta in (1e-5, 0.1):
         simple = eta * 0.25 * 6 / (50 * 2000) * np.sum(1 / (2 - eta * (1 - 2 / 2000) * S))
-        close(noise_floors.fresh_batches(truth, 2000, step_size=eta), simple, 1e-4 * simple)
+        close(finite.floor(truth, m=2000, step_size=eta), simple, 1e-4 * simple)
     first = 1e-5 * 0.25 * 6 * 2 / (2 * 50 * 2000)
-    close(noise_floors.fresh_batches(truth, 2000, step_size=1e-5), first, 1e-4 * first)
+    close(finite.floor(truth, m=2000, step_size=1e-5), first, 1e-4 * first)
 
 
 @pytest.mark.compiled
@@ -64,8 +66,8 @@ def test_runs_settle_at_the_floor(k, m, participation, batches):
             record=60, rng=seed, **settings,
         )  # fmt: skip
         found.append(np.sum(trace.state["Phi"] ** 2))
-    expected = noise_floors.fresh_batches(
-        truth, participants=round(6 * participation),
+    expected = finite.floor(
+        truth, participation=participation,
         batches="split" if batches == "gram_split" else "same", **settings,
     )  # fmt: skip
     check_mean(found, expected)
@@ -80,18 +82,15 @@ def test_fixed_batches_settle_at_the_empirical_risk_minimizer():
     trace = lr.fedrep(data, k=2, rounds=800, start=truth.B, step_size=0.3, record=800)
     fit = lr.empirical_risk_minimizer(data, 2, restarts=0, starts=[truth.B], rng=0)
     assert lr.subspace.distance(trace.state["B"], fit.B) < 1e-8
-    floor = noise_floors.fixed_batches(truth, 8)
     inverse = np.linalg.inv(truth.W.T @ truth.W)
+    floor = bounds.cramer_rao(truth, 8, given_design=True).squared_chordal
     close(floor, 1e-8 * 2 * np.trace(inverse) / 6, 1e-20)
-    close(floor, bounds.cramer_rao(truth, 8, given_design=True).squared_chordal, 1e-24)
-    assert noise_floors.fixed_batches(truth, 2) == np.inf
 
 
 def test_what_does_not_settle_is_infinite():
     truth = problem(0, n=4, k=2, d=4)
-    assert noise_floors.fresh_batches(truth, 2, step_size=0.1) == np.inf
     too_long = 2.5 / truth.sigma_max() ** 2
-    assert noise_floors.fresh_batches(truth, 1000, step_size=too_long) == np.inf
-    assert noise_floors.fresh_batches(problem(0, d=2, k=2), 5, step_size=0.1) == 0.0
+    assert finite.floor(truth, m=1000, step_size=too_long) == np.inf
+    assert finite.floor(problem(0, d=2, k=2), m=5, step_size=0.1) == 0.0
     single = problem(0, n=1, d=3, k=1)
-    assert 0.0 < noise_floors.fresh_batches(single, 50, step_size=0.1) < np.inf
+    assert 0.0 < finite.floor(single, m=50, step_size=0.1) < np.inf
