@@ -197,7 +197,7 @@ def _draw_curves(ax, rows, rounds):
     curve, t = np.sqrt(found.squared_chordal / k), np.arange(rounds + 1)
     spread = 2.0 * fluctuation(CURVE, 1) * np.sqrt(t)
     ax.fill_between(t, curve * np.exp(np.negative(spread)), curve * np.exp(spread), alpha=0.25,
-                    linewidth=0, label="mean square ± 2 standard deviations")  # fmt: skip
+                    linewidth=0, label="± 2 standard deviations")  # fmt: skip
     ax.plot(t, curve, linewidth=1.2, label="mean square")
     factor = theory.contraction(truth, step_size=step, initial_distance=CURVE["start"])
     ax.plot(t, CURVE["start"] * factor**t, color="C1", linestyle="--", label="bound (11)")
