@@ -240,8 +240,8 @@ def caption(rows, replicates, sizes):
         participants, the limit of many for two batches and for head steps. Right: mean and 95 %
         interval of log(run/curve) after {sizes.rounds} rounds, over the standard deviation of a
         single run; shaded ±{LIMIT:g}. Blue: n = d = {sizes.n}, k = 2, m = 10, heads as on the left,
-        η = 1/2, start at distance 0.01, but for what a line says. Green: normal heads, η = 1/(2λ_max), start at distance 0.7. Red: few
-        participants, and covariates that are signs.
+        η = 1/2, start at distance 0.01, but for what a line says. Green: normal heads, η =
+        1/(2λ_max), start at distance 0.7. Red: few participants, and covariates that are signs.
     """
 
 
