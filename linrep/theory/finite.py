@@ -477,8 +477,9 @@ def typical_contraction(
         fluctuation is below 0.11, and 0.004 below them at 0.13 and 0.14: at one participant, or
         long steps of few.
     """
-    settings = {"m": m, "step_size": step_size, "participation": participation}
-    return float(contraction(truth, **settings) * np.exp(-(fluctuation(truth, **settings) ** 2)))
+    rho = contraction(truth, m=m, step_size=step_size, participation=participation)
+    single = fluctuation(truth, m=m, step_size=step_size, participation=participation)
+    return float(rho * np.exp(-(single**2)))
 
 
 def step_limit(truth: SharedRepresentation, *, m: int, participation: float = 1.0) -> float:
