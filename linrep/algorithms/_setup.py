@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep._lib import validation as check
+from linrep._lib.weights import reciprocal_shares
 from linrep.algorithms._compression import compressed, compressed_halves
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms.driver import Beginning, begin, each_way
@@ -27,6 +28,7 @@ from linrep.problems.subspace import frame_at_distance, orthonormalize
 from linrep.trace import Trace
 
 BATCHES = ("fixed", "fresh", "split", "gram", "gram_split")
+_SPECTRAL = ("moments", "truncated")
 STARTS = ("moments", "models", "random", "projected_gradient", "truncated")
 PROJECTED_GRADIENT_ROUNDS = 10
 MEASURED_AT_ONCE = 2**15  # numbers of the models of states that wait to be measured together
@@ -111,12 +113,18 @@ class Setup:
         return each_way(self.participants * per_client, self.floats_up, self.floats_down)
 
 
-def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
+def prepare(
+    problem, *, m, k, batches, start, participation, rng, weights="clients"
+) -> Setup:  # fmt: skip
     """Check the arguments every iterative method takes, spawn its streams, draw data and start.
 
     The streams are data, participation and start. Two methods given the same seed thus see the
-    same data, participants and starting points.
+    same data, participants and starting points. Stored samples are multiplied by the roots of their
+    clients' weights, relative to the mean one, which changes no least-squares head.
     """
+    given = problem
+    if isinstance(problem, ClientData):
+        problem = _weighted(problem, weights)
     begun = begin(problem, start, rng, "data", "participation", "start")
     data_rng, participation_rng, start_rng = begun.rngs
     truth, data, m = read_problem(problem, m, batches)
@@ -126,15 +134,33 @@ def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
         raise ValueError(f"k must equal the truth's rank {truth.k}, got {k}")
     participants = check.count_participants(n, participation)
     if data is None and batches == "fixed":
-        data = truth.draw(m, rng=data_rng)
-    read = _read_implicit_start if isinstance(truth, ImplicitRepresentation) else _read_start
-    B, W, up, down = read(start, truth, data, m, k, n, d, start_rng)
+        given = truth.draw(m, rng=data_rng)
+        data = _weighted(given, weights)
+    if data is None and not (isinstance(weights, str) and weights == "clients"):
+        raise ValueError("weights must be 'clients' where every round draws new samples")
+    if isinstance(truth, ImplicitRepresentation):
+        read = _read_implicit_start(start, truth, k, n, d, start_rng)
+    elif isinstance(start, str) and start in _SPECTRAL and data is not None:
+        read = _spectral_start(start, given, k, weights)
+    else:
+        read = _read_start(start, truth, data, m, k, n, d, start_rng)
+    B, W, up, down = read
     largest = m if data is None else int(data.m.max())
     name: Any = float(start) if _is_distance(start) else start_name(start)
     return Setup(
         truth, data, largest, k, n, d, B, W, participants, up, down, name, data_rng,
         participation_rng, begun,
     )  # fmt: skip
+
+
+def _weighted(data, weights):
+    if isinstance(weights, str) and weights == "clients":
+        return data
+    parts = reciprocal_shares(weights, data.m)
+    if np.isinf(parts).any():
+        raise ValueError("weights must be positive for all clients: leave the others out")
+    roots = np.repeat(np.sqrt(data.n / parts), data.m)
+    return replace(data, X=data.X * roots[:, None], y=data.y * roots)
 
 
 def read_pair(start, names: str, **shapes: tuple[int, int]) -> list[NDArray[np.float64]]:
@@ -222,12 +248,9 @@ def _read_start(start, truth, data, m, k, n, d, rng):
             sent = PROJECTED_GRADIENT_ROUNDS * n * d
             found = projected_gradient_start(sample, k, rounds=PROJECTED_GRADIENT_ROUNDS)
             return *found, sent, sent
-        if start == "moments":
-            return moments_start(sample, k), none, n * d * (d + 1) // 2, 0
         if start == "models":  # found in one place
             return models_start(sample, k), none, 0, 0
-        # A sum of squares, the threshold, and a column of the matrix.
-        return truncated_start(sample, k), none, n * (d + 1), n
+        return _spectral_start(start, sample, k)
     if _is_distance(start):
         if truth is None:
             raise ValueError("start as a distance needs a known truth")
@@ -243,7 +266,16 @@ def _read_start(start, truth, data, m, k, n, d, rng):
     return B, check.array("start's heads", W, (n, k)).copy(), 0, 0
 
 
-def _read_implicit_start(start, truth, data, m, k, n, d, rng):
+def _spectral_start(start, data, k, weights="clients"):
+    """Return what _read_start does, from a matrix of moments."""
+    n, d = data.n, data.d
+    if start == "moments":
+        return moments_start(data, k, weights=weights), np.zeros((n, k)), n * d * (d + 1) // 2, 0
+    # A sum of squares, the threshold, and a column of the matrix.
+    return truncated_start(data, k, weights=weights), np.zeros((n, k)), n * (d + 1), n
+
+
+def _read_implicit_start(start, truth, k, n, d, rng):
     """Return what _read_start does, for a truth that stores no B*.
 
     B is in coordinates of B* and of what B adds to it.

@@ -6,12 +6,13 @@ from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
 from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
+from linrep._lib.weights import reciprocal_shares
 from linrep.algorithms import ridges
 from linrep.algorithms.whitening import is_feasible, whitening
 from linrep.kernels import moments
@@ -40,7 +41,9 @@ _CANDIDATES: WeakKeyDictionary[ClientData, dict[int, tuple[Values, Values]]] = W
 TRUNCATION = 36.0  # labels of more than six root mean squares do not count
 
 
-def moments_start(data: ClientData, k: int) -> NDArray[np.float64]:
+def moments_start(
+    data: ClientData, k: int, *, weights: str | ArrayLike = "clients"
+) -> NDArray[np.float64]:
     r"""Return the top-k eigenvectors of the clients' mean second moment of labels and covariates.
 
     .. math:: \frac1n \sum_i Z_i, \qquad
@@ -49,6 +52,9 @@ def moments_start(data: ClientData, k: int) -> NDArray[np.float64]:
     Parameters
     ----------
     data, k
+    weights : {"clients", "samples"} or array_like, shape (n,)
+        Of the mean over clients: all alike, as in the papers, or by their numbers of samples,
+        which is best where clients differ in nothing else.
 
     Returns
     -------
@@ -63,16 +69,20 @@ def moments_start(data: ClientData, k: int) -> NDArray[np.float64]:
     """
     k = check.rank(k, data.n, data.d)
     memory.require("a copy of the samples", data.X.size, n=data.n, samples=len(data.y), d=data.d)
-    weights = data.y**2 / np.repeat(data.m * data.n, data.m)
+    squares = data.y**2 / np.repeat(data.m * reciprocal_shares(weights, data.m), data.m)
     if moments.are_large(data.X):
-        return np.ascontiguousarray(moments.leading_eigenvectors(data.X, weights, k))
-    second_moment = (data.X * weights[:, None]).T @ data.X
+        return np.ascontiguousarray(moments.leading_eigenvectors(data.X, squares, k))
+    second_moment = (data.X * squares[:, None]).T @ data.X
     _, vectors = eigh(second_moment, subset_by_index=[data.d - k, data.d - 1])
     return np.ascontiguousarray(vectors[:, ::-1])
 
 
 def truncated_start(
-    data: ClientData, k: int, *, truncation: float = TRUNCATION
+    data: ClientData,
+    k: int,
+    *,
+    truncation: float = TRUNCATION,
+    weights: str | ArrayLike = "clients",
 ) -> NDArray[np.float64]:
     r"""Return the top-k right singular vectors of the matrix of truncated cross moments.
 
@@ -86,6 +96,9 @@ def truncated_start(
     truncation : float, default 36
         :math:`\tilde C`, positive: labels of more than its root times the root mean square do not
         count.
+    weights : {"clients", "samples"} or array_like, shape (n,)
+        Of the clients' rows in the sum of squares whose eigenvectors the singular vectors are: all
+        alike, as in the paper, or by their numbers of samples.
 
     Returns
     -------
@@ -99,24 +112,26 @@ def truncated_start(
     squares, which is the default; their theorem a :math:`\tilde C` that grows with the square of
     the condition number.
     """
-    return truncated_spectrum(data, k, truncation)[0]
+    return truncated_spectrum(data, k, truncation, weights)[0]
 
 
 def truncated_spectrum(
-    data: ClientData, k: int, truncation: float
+    data: ClientData, k: int, truncation: float, weights: str | ArrayLike = "clients"
 ) -> tuple[NDArray[np.float64], float]:
     r"""Return the frame of :func:`truncated_start`, and the matrix's largest singular value.
 
     That over the root of n, which estimates :math:`\|W^*\|_2/\sqrt n`.
     """
+    roots = np.sqrt(data.n / reciprocal_shares(weights, data.m))
     k = check.rank(k, data.n, data.d)
     truncation = check.real("truncation", truncation, above=0.0)
     n, d = data.n, data.d
     needed = data.X.size + n * d + min(n, d) ** 2
     memory.require("a copy of the samples", needed, n=n, samples=len(data.y), d=d)
     used = np.abs(data.y) <= np.sqrt(truncation) * root_mean_square(data.y)
-    weights = np.where(used, data.y, 0.0) / np.repeat(data.m, data.m)
-    moments = np.add.reduceat(data.X * weights[:, None], data.offsets[:-1], axis=0)
+    labels = np.where(used, data.y, 0.0) / np.repeat(data.m, data.m)
+    moments = np.add.reduceat(data.X * labels[:, None], data.offsets[:-1], axis=0)
+    moments *= roots[:, None]
     if d <= n:
         values, vectors = eigh(moments.T @ moments, subset_by_index=[d - k, d - 1])
         largest = float(np.sqrt(max(values[-1], 0.0)))

@@ -16,6 +16,8 @@ pytestmark = pytest.mark.compiled
 
 SHARED = lr.SharedRepresentation.random(n=8, d=5, k=2, noise=0.1, rng=0)
 DATA = SHARED.draw(9, rng=1)
+#: Of clients.
+WEIGHTS = np.arange(1.0, 9.0)
 #: Of which nobody knows the truth.
 OWN = own(DATA)
 LOW_RANK = lr.LowRankRegression.random(n=8, d=6, singular_values=[3, 2, 1, 0.5], noise=0.1, rng=0)
@@ -46,12 +48,14 @@ CASES = {
     "fedrep": (
         lr.fedrep, SHARED, FEDREP, {"m": 9, "start": "random", "rounds": 4, "rng": 0},
         {"m": 8, "k": 1, "rounds": 3, "start": "moments", "head_step_size": 0.05,
-         "normalization": "published", "orthonormal": False, "tolerance": 2.0, "rng": 1},
+         "normalization": "published", "orthonormal": False, "tolerance": 2.0, "rng": 1,
+         "weights": WEIGHTS},
     ),
     "fedrep on data": (
         lr.fedrep, OWN, GIVEN, {"k": 2, "rounds": 4, "rng": 0},
         {"k": 1, "rounds": 3, "start": FRAME, "head_step_size": 0.05, "m": 3,
-         "normalization": "published", "orthonormal": False, "tolerance": 10.0},
+         "normalization": "published", "orthonormal": False, "tolerance": 10.0,
+         "weights": WEIGHTS},
     ),
     "fedavg": (
         lr.fedavg, SHARED,
@@ -123,8 +127,8 @@ CASES = {
         lr.local_only, SHARED, {"batches": ["fixed", "gram"]}, {"m": 9, "rng": 0},
         {"m": 8, "rng": 1},
     ),
-    "method_of_moments": (lr.method_of_moments, DATA, {}, {"k": 2}, {"k": 1}),
-    "cross_moments": (lr.cross_moments, DATA, {}, {"k": 2}, {"k": 1}),
+    "method_of_moments": (lr.method_of_moments, DATA, {}, {"k": 2}, {"k": 1, "weights": WEIGHTS}),
+    "cross_moments": (lr.cross_moments, DATA, {}, {"k": 2}, {"k": 1, "weights": WEIGHTS}),
     "pooled": (lr.pooled, DATA, {}, {}, {}),
     "ridge": (lr.ridge, DATA, {"per_client": [False, True]}, {}, {"penalty": 0.5}),
     "perfedsi": (

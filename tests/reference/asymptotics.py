@@ -74,13 +74,13 @@ def anil_round(W, C, Phi, scale, head, noise, gamma, m, alpha, beta, first_order
     return *step(C, Phi, A, D, N), R, head - beta * u.mean(0)
 
 
-def start_angles(W, d, noise, m, per_client):
+def start_angles(W, d, noise, sizes, kind, shares):
     """Return squared sines of a start to first order, from moments of labels by quadrature.
 
-    The vector of one term is (1/q) sum y x, over q samples: one, or all m of a client.
+    A client's matrix is the mean of y_a x_a y_b x_b' over pairs of its samples: of a sample with
+    itself, of all, or of different ones.
     """
-    n, k = W.shape
-    q = m if per_client else 1
+    k = W.shape[1]
     nodes, weights = np.polynomial.hermite_e.hermegauss(6)
     points = np.array(np.meshgrid(*[nodes] * (k + 1))).reshape(k + 1, -1).T
     mass = np.array(np.meshgrid(*[weights] * (k + 1))).reshape(k + 1, -1).prod(axis=0)
@@ -88,32 +88,40 @@ def start_angles(W, d, noise, m, per_client):
     z = points[:, :k]
     outer = z[:, :, None] * z[:, None, :]
     gap, spread = np.zeros((k, k)), np.zeros((k, k))
-    for w in W:
+
+    def mean(values):
+        return np.tensordot(mass, values, 1)
+
+    for w, m, share in zip(W, sizes, shares, strict=True):
         y = z @ w + noise * points[:, k]
-
-        def mean(values):
-            return np.tensordot(mass, values, 1)
-
-        for a in range(q):
-            for b in range(q):
-                same = mean(outer * (y**2)[:, None, None])
-                apart = np.outer(mean(y[:, None] * z), mean(y[:, None] * z))
-                gap += (same if a == b else apart) / (n * q**2)
-                for c in range(q):
-                    if a == b == c:
-                        term = mean(outer * (y**4)[:, None, None])
-                    elif a == b:
-                        term = same * mean(y**2)
-                    elif c in (a, b):
-                        cubed, single = mean((y**3)[:, None] * z), mean(y[:, None] * z)
-                        term = np.outer(cubed, single) if c == a else np.outer(single, cubed)
-                    else:
-                        term = apart * mean(y**2)
-                    spread += term / (n * q**4)
-        gap -= mean(y**2) / (n * q) * np.eye(k)
+        taken = {
+            "moments": [(a, a) for a in range(m)],
+            "truncated": [(a, b) for a in range(m) for b in range(m)],
+            "cross": [(a, b) for a in range(m) for b in range(m) if a != b],
+        }[kind]
+        for a, b in taken:
+            same = mean(outer * (y**2)[:, None, None]) - mean(y**2) * np.eye(k)
+            apart = np.outer(mean(y[:, None] * z), mean(y[:, None] * z))
+            gap += share / len(taken) * (same if a == b else apart)
+            for c, b_too in taken:
+                if c != a:  # whose coordinates outside of B* are independent
+                    continue
+                term = _product(mean, y, z, outer, a, b, b_too)
+                spread += share**2 / len(taken) ** 2 * term
     inverse = np.linalg.inv(gap)
-    ratio = (d - k) / (n if per_client else n * m)
-    return np.linalg.eigvalsh(ratio * inverse @ spread @ inverse)[::-1]
+    return np.linalg.eigvalsh((d - k) * inverse @ spread @ inverse)[::-1]
+
+
+def _product(mean, y, z, outer, a, b, c):
+    """Return the mean of y_a^2 y_b z_b y_c z_c' over independent samples."""
+    labels = y[:, None]
+    if b == c:
+        if a == b:
+            return mean(outer * (y**4)[:, None, None])
+        return mean(y**2) * mean(outer * (y**2)[:, None, None])
+    first = mean(labels ** (3 if a == b else 1) * z)
+    second = mean(labels ** (3 if a == c else 1) * z)
+    return (1.0 if a in (b, c) else mean(y**2)) * np.outer(first, second)
 
 
 def truncated(models, k):

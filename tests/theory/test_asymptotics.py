@@ -161,17 +161,37 @@ def test_starts_are_where_the_limit_puts_them(kind):
     assert abs(np.mean(found) / np.mean(limits) - 1.0) < 0.08
 
 
-@pytest.mark.parametrize("kind", ["moments", "truncated"])
-@given(seeds, st.integers(1, 3), st.integers(1, 4), st.floats(0.0, 1.0))
-def test_angles_on_many_samples_are_those_by_quadrature(kind, seed, k, m, noise):
+@pytest.mark.parametrize("kind", ["moments", "truncated", "cross"])
+@given(seeds, st.integers(1, 3), st.integers(2, 4), st.floats(0.0, 1.0), st.booleans())
+def test_angles_on_many_samples_are_those_by_quadrature(kind, seed, k, m, noise, ragged):
     W = np.vstack([truth_of(seed, 3, 5, k).W, np.eye(k)])
     truth = ImplicitRepresentation(W, k + 4, noise)
-    expected = reference.start_angles(W, k + 4, noise, m, kind == "truncated")
+    sizes, weights = np.full(len(W), m), "clients"
+    if ragged:
+        sizes, weights = m + np.arange(len(W)) % 3 - 1, 1.0 + np.arange(len(W))
+    least = 2 if kind == "cross" else 1
+    shares = np.where(sizes < least, 0.0, weights if ragged else 1.0)
+    expected = reference.start_angles(W, k + 4, noise, sizes, kind, shares / shares.sum())
     if expected[0] > 1.0:
         with complaint(ValueError, "m must be larger"):
-            asymptotics.many_samples(truth, m=m, kind=kind)
+            asymptotics.many_samples(truth, m=sizes, kind=kind, weights=weights)
     else:
-        close(asymptotics.many_samples(truth, m=m, kind=kind), expected, 1e-9)
+        found = asymptotics.many_samples(truth, m=sizes, kind=kind, weights=weights)
+        close(found, expected, 1e-9)
+
+
+@pytest.mark.parametrize("kind", ["moments", "truncated", "cross"])
+def test_no_weights_are_better_than_the_best(kind):
+    truth, rng = truth_of(0, 12, 30, 2, noise=1.0, equal=True), np.random.default_rng(0)
+    m = np.repeat([40, 200, 3000], 4)  # each of the four heads at each size
+    best = asymptotics.best_weights(truth, m=m, kind=kind)
+    least = np.sum(asymptotics.many_samples(truth, m=m, kind=kind, weights=best))
+    for _ in range(20):
+        other = np.repeat(rng.uniform(0.5, 2.0, 3), 4) * best
+        found = np.sum(asymptotics.many_samples(truth, m=m, kind=kind, weights=other))
+        assert found >= least * (1.0 - 1e-12)
+    if kind == "moments":
+        close(best, m / m.sum(), 1e-15)
 
 
 @pytest.mark.parametrize(("kind", "n", "m"), [("moments", 40, 1000), ("truncated", 4000, 10)])

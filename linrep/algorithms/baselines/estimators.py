@@ -21,6 +21,7 @@ from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
+from linrep._lib.weights import named, reciprocal_shares
 from linrep.algorithms.diagnosis import diagnose_estimate, own_data
 from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.local import fit_heads, fit_models, heads_loss
@@ -41,7 +42,7 @@ _NULL = 1e-9  # curvature, relative to the largest, below which a direction is l
 
 
 @algorithm("regression")
-def method_of_moments(data: ClientData, *, k: int) -> Trace:
+def method_of_moments(data: ClientData, *, k: int, weights: str | ArrayLike = "clients") -> Trace:
     r"""Estimate the representation by the method of moments, and fit every client's head on it.
 
     .. math:: \hat B = \text{top-}k \text{ eigenvectors of }
@@ -52,6 +53,9 @@ def method_of_moments(data: ClientData, *, k: int) -> Trace:
     data : ClientData
         Gaussian covariates of identity covariance are what the estimator is made for.
     k
+    weights : {"clients", "samples"} or array_like, shape (n,)
+        Of the mean over clients: all alike, or by their numbers of samples, which is best where
+        clients differ in nothing else.
 
     Returns
     -------
@@ -61,8 +65,8 @@ def method_of_moments(data: ClientData, *, k: int) -> Trace:
     Notes
     -----
     Tripuraneni, Jin and Jordan, *Provable meta-learning of linear representations*, 2021, of
-    clients with equally many samples: theirs is the mean over samples, this one the mean over
-    clients, as the start of FedRep. The mean of the moment is
+    clients with equally many samples: theirs is the mean over samples; over clients it is that of
+    FedRep's start. The mean of the moment is
     :math:`2 B^* \Gamma B^{*\top}` plus a multiple of the identity, where :math:`\Gamma` is the
     heads' second moment.
 
@@ -75,11 +79,12 @@ def method_of_moments(data: ClientData, *, k: int) -> Trace:
     """
     watch = Stopwatch()
     k = check.rank(k, data.n, data.d)
-    return _estimate("method of moments", data, moments_start(data, k), watch)
+    B = moments_start(data, k, weights=weights)
+    return _estimate("method of moments", data, B, watch, {"weights": named(weights)})
 
 
 @algorithm("regression")
-def cross_moments(data: ClientData, *, k: int) -> Trace:
+def cross_moments(data: ClientData, *, k: int, weights: str | ArrayLike = "clients") -> Trace:
     r"""Estimate the representation from products of different samples of a client.
 
     .. math:: \hat B = \text{top-}k \text{ eigenvectors of }
@@ -94,6 +99,9 @@ def cross_moments(data: ClientData, *, k: int) -> Trace:
     data : ClientData
         Clients of one sample have no pair, and do not count.
     k
+    weights : {"clients", "samples"} or array_like, shape (n,)
+        Of the mean over clients: all alike, or by their numbers of samples. Best is
+        :func:`linrep.theory.asymptotics.best_weights`, between these numbers and their squares.
 
     Returns
     -------
@@ -108,7 +116,7 @@ def cross_moments(data: ClientData, *, k: int) -> Trace:
     Notes
     -----
     Duchi, Feldman, Hu and Talwar, *Subspace recovery from heterogeneous data with non-isotropic
-    noise*, 2022, with all clients of the same weight. Cost O(N d^2) for N samples.
+    noise*, 2022. Cost O(N d^2) for N samples.
 
     Examples
     --------
@@ -119,18 +127,18 @@ def cross_moments(data: ClientData, *, k: int) -> Trace:
     """
     watch = Stopwatch()
     k = check.rank(k, data.n, data.d)
-    with_pairs = data.m > 1
-    if not with_pairs.any():
+    if not (data.m > 1).any():
         raise ValueError("data must have a client with at least two samples")
-    d = data.d
+    d, parts = data.d, reciprocal_shares(weights, data.m, 2)
     # The sum over pairs is that over all products without those of a sample with itself. Scaled
     # by its root, so that one copy of the samples is enough.
-    pairs = np.where(with_pairs, data.m * (data.m - 1.0), np.inf) * with_pairs.sum()
+    pairs = np.where(data.m > 1, data.m * (data.m - 1.0), 1.0) * parts
     labelled = data.X * (data.y / np.sqrt(np.repeat(pairs, data.m)))[:, None]
     sums = np.add.reduceat(labelled, data.offsets[:-1], axis=0)
     moment = sums.T @ sums - labelled.T @ labelled
     vectors = eigh(moment, subset_by_index=[d - k, d - 1])[1]
-    return _estimate("cross moments", data, np.ascontiguousarray(vectors[:, ::-1]), watch)
+    B = np.ascontiguousarray(vectors[:, ::-1])
+    return _estimate("cross moments", data, B, watch, {"weights": named(weights)})
 
 
 def _estimate(

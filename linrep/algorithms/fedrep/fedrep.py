@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
+from linrep._lib.weights import named
 from linrep.algorithms._setup import Setup, choose_batches, prepare
 from linrep.algorithms.driver import drive
 from linrep.algorithms.fedrep.gram import Simulated
@@ -39,6 +40,7 @@ def fedrep(
     head_step_size: float | None = None,
     normalization: str = "theorem",
     orthonormal: bool = True,
+    weights: str | ArrayLike = "clients",
     record: int | ArrayLike = 1,
     tolerance: float | None = None,
     rng: RNGLike = None,
@@ -93,6 +95,10 @@ def fedrep(
         notebook does, so that the same :math:`\eta` means a step rn times as long.
     orthonormal : bool, default True
         Take the QR factorization after each step; the published notebook does not.
+    weights : {"clients", "samples"} or array_like, shape (n,)
+        Of the clients in means of gradients, of losses, and in the start: all alike, as in the
+        paper, by their numbers of samples, or positive numbers. Others than "clients" need stored
+        samples.
     record
     tolerance : float, optional
         Stop as ``converged`` once the distance is at most this; needs a truth.
@@ -147,8 +153,9 @@ def fedrep(
     if start is None:
         start = _default_start(problem)
     setup = prepare(
-        problem, m=m, k=k, batches=batches, start=start, participation=participation, rng=rng
-    )
+        problem, m=m, k=k, batches=batches, start=start, participation=participation, rng=rng,
+        weights=weights,
+    )  # fmt: skip
     if orthonormal:
         setup.orthonormalize()
     step = _find_step(step_size, options, setup)
@@ -166,6 +173,7 @@ def fedrep(
             "start": setup.start,
             "participation": participation,
             "participants": setup.participants,
+            "weights": named(weights),
             "step_size": step.rule if step.adaptive else step.size,
             "step_size_rule": step.rule,
             "prescribed_step_size": step.prescribed,

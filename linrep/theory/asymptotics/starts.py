@@ -17,17 +17,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
+from linrep._lib.weights import reciprocal_shares
 from linrep.problems.random import RNGLike, generator
 from linrep.problems.regression import SharedRepresentation
-from linrep.theory._clients import require_gaussian, require_spanning
+from linrep.theory._clients import read_sizes, require_gaussian, require_spanning
 
 Values = NDArray[np.float64]
 STARTS = ("moments", "truncated")
+KINDS = (*STARTS, "cross")
+_LEAST = {"cross": 2}  # samples of a client that counts
 _TRUNCATION = 36.0  # as linrep.truncated_start by default
 _CLOSE = 1e-9  # relative distance from the ends of the interval of s
 
@@ -116,24 +119,42 @@ def spectral_start(
     return _outliers(weights, factors, ratio)
 
 
-def many_samples(truth: SharedRepresentation, *, m: int, kind: str = "moments") -> Values:
-    r"""Return the squared sines of a spectral start's angles on many samples per dimension.
+def many_samples(
+    truth: SharedRepresentation,
+    *,
+    m: ArrayLike,
+    kind: str = "moments",
+    weights: str | ArrayLike = "clients",
+) -> Values:
+    r"""Return the squared sines of a spectral estimator's angles on many samples per dimension.
 
-    .. math:: \frac{(d - k)(q + 2)}{N q (q + 1)^2}\, S^{-1}\,
-              \overline{v^2 I + (q + 3)\,v\,w w^\top}\, S^{-1}, \qquad v = |w|^2 + \sigma^2
+    They are the eigenvalues of
 
-    has them as eigenvalues, with S the mean of w w' over clients. For the moments start q = 1 and
-    N = nm, for the truncated one q = m and N = n.
+    .. math:: (d - k)\, G^{-1} \sum_i \omega_i^2 (a_i I + b_i w_i w_i^\top)\, G^{-1}, \qquad
+              G = \sum_i \omega_i g_i w_i w_i^\top, \qquad v_i = |w_i|^2 + \sigma^2,
+
+    with the shares omega of the clients in the mean, and for each of m_i samples
+
+    ============ ========= ================================= ======================
+    kind         g         a                                 b
+    ============ ========= ================================= ======================
+    moments      2         3 v^2/m                           12 v/m
+    truncated    1 + 1/m   (m + 2) v^2/m^3                   (m + 2)(m + 3) v/m^3
+    cross        1         v^2/(m (m - 1))                   v/(m - 1)
+    ============ ========= ================================= ======================
 
     Parameters
     ----------
     truth : SharedRepresentation
         Of Gaussian covariates, with heads that span R^k.
-    m : int
-        Samples of each of its n clients.
-    kind : {"moments", "truncated"}
-        :func:`linrep.moments_start` or :func:`linrep.truncated_start`, of which it is taken that
-        all labels count.
+    m : int or array_like of int, shape (n,)
+        Samples of its clients.
+    kind : {"moments", "truncated", "cross"}
+        :func:`linrep.moments_start` and :func:`linrep.method_of_moments`;
+        :func:`linrep.truncated_start`, of which it is taken that all labels count; or
+        :func:`linrep.cross_moments`.
+    weights : {"clients", "samples"} or array_like, shape (n,)
+        As of these.
 
     Returns
     -------
@@ -147,25 +168,85 @@ def many_samples(truth: SharedRepresentation, *, m: int, kind: str = "moments") 
 
     Notes
     -----
-    First order in (d - k)/N, derived in docs/learning-curves.md; the k sines of a run spread around
-    it by sqrt(k/(d - k)) of themselves. With S = I and heads of norm sqrt(k) the squared distance
-    of the moments start is (3/4) k (k + 4) (d - k)/(nm). FedRep's (86) has the first power of
-    d/(nm) for the distance, which is that of its square.
+    First order in d - k over the number of samples, derived in docs/learning-curves.md; the k sines
+    of a run spread around it by sqrt(k/(d - k)) of themselves. With S = I, heads of norm sqrt(k)
+    and equal m the squared distance of the moments start is (3/4) k (k + 4) (d - k)/(nm). FedRep's
+    (86) has the first power of d/(nm) for the distance, which is that of its square.
     """
     require_gaussian(truth, "the limit")
     require_spanning(truth)
-    m = check.integer("m", m, minimum=1)
-    check.choice("kind", kind, STARTS)
-    q, count = (1, truth.n * m) if kind == "moments" else (m, truth.n)
+    check.choice("kind", kind, KINDS)
+    sizes = read_sizes(truth, m)
+    shares = 1.0 / reciprocal_shares(weights, sizes, _LEAST.get(kind, 1))
     W, k = truth.W, truth.k
     v = np.sum(W**2, axis=1) + truth.noise**2
-    spread = np.mean(v**2) * np.eye(k) + (q + 3.0) * (W.T * v) @ W / truth.n
-    inverse = np.linalg.inv(W.T @ W / truth.n)
-    scale = (truth.d - k) * (q + 2.0) / (count * q * (q + 1.0) ** 2)
-    squares = np.linalg.eigvalsh(scale * inverse @ spread @ inverse)[::-1]
+    gap, own, along = _spread(kind, sizes, v)
+    inverse = np.linalg.inv((W.T * shares * gap) @ W)
+    spread = np.sum(shares**2 * own) * np.eye(k) + (W.T * shares**2 * along) @ W
+    squares = np.linalg.eigvalsh((truth.d - k) * inverse @ spread @ inverse)[::-1]
     if squares[0] > 1.0:
         raise ValueError(f"m must be larger: to first order a squared sine is {squares[0]:.3g}")
     return squares
+
+
+def best_weights(truth: SharedRepresentation, *, m: ArrayLike, kind: str = "cross") -> Values:
+    r"""Return the weights of clients with which a spectral estimator errs least.
+
+    For clients whose heads have one law, of second moment :math:`\lambda I`, and
+    :math:`v = k\lambda + \sigma^2`, they are proportional to
+
+    =========== ===================================================
+    moments     m
+    truncated   m^2 (m + 1)/((m + 2)(v + (m + 3) lambda))
+    cross       m (m - 1)/(v + m lambda)
+    =========== ===================================================
+
+    Parameters
+    ----------
+    truth : SharedRepresentation
+        Whose mean squared length of heads is k lambda.
+    m, kind
+        As for :func:`many_samples`.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Shares, of sum 1.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range.
+
+    Notes
+    -----
+    The error is a sum of :math:`\omega_i^2 (k a_i + b_i |w_i|^2)` over the square of that of
+    :math:`\omega_i g_i`. For many samples the weights are the numbers of samples, for few and weak
+    signals their squares.
+    """
+    require_gaussian(truth, "the limit")
+    check.choice("kind", kind, KINDS)
+    sizes = read_sizes(truth, m)
+    lengths = float(np.mean(np.sum(truth.W**2, axis=1)))
+    if lengths == 0.0:
+        raise ValueError("truth must have heads other than zero")
+    gap, own, along = _spread(kind, sizes, lengths + truth.noise**2)
+    found = gap / (truth.k * own + along * lengths)
+    found = np.where(sizes >= _LEAST.get(kind, 1), found, 0.0)
+    if not found.any():
+        raise ValueError("m must be at least 2 for some client, of whose samples pairs are taken")
+    return found / found.sum()
+
+
+def _spread(kind, m, v):
+    """Return g, a and b of clients."""
+    if kind == "moments":
+        return np.full(m.shape, 2.0), 3.0 * v**2 / m, 12.0 * v / m
+    if kind == "truncated":
+        each = (m + 2.0) / m**3
+        return 1.0 + 1.0 / m, each * v**2, each * (m + 3.0) * v
+    pairs = np.maximum(m - 1.0, 0.5)  # clients of one sample have no share
+    return np.ones(m.shape), v**2 / (m * pairs), v / pairs
 
 
 def _draw(truth, repetitions, m, rng):

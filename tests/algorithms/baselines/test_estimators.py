@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 import linrep as lr
 from linrep.algorithms.baselines import factorization
+from linrep.theory import asymptotics
 from tests.algorithms.support import loss, own
 from tests.reference import estimators as reference
 from tests.strategies import cases
@@ -17,25 +18,71 @@ SPECTRAL = {
 
 
 @pytest.mark.parametrize(("estimator", "moment"), SPECTRAL.values(), ids=SPECTRAL)
-@given(case=cases(orthonormal=True, noise=(0.0, 0.1)))
+@given(case=cases(orthonormal=True, noise=(0.0, 0.1)), seed=st.integers(0, 9))
 def test_spectral_estimators_span_the_leading_eigenvectors_of_the_naive_moment(
-    estimator, moment, case
+    estimator, moment, case, seed
 ):
-    """Where eigenvalues are equal eigenvectors are not unique; the sum that they catch is."""
-    data = own(case)
-    if estimator is lr.cross_moments and data.m.max() == 1:
-        with complaint(ValueError, "data", "two samples"):
-            estimator(data, k=case.k)
+    """Where eigenvalues are equal eigenvectors are not unique; the sum that they catch is.
+
+    A client of weight 2 is two, one of weight 0 none.
+    """
+    data, weights = own(case), "clients"
+    counts = np.ones(data.n, dtype=int)
+    if seed:
+        counts = weights = np.random.default_rng(seed).integers(0, 3, data.n)
+    seen = (counts > 0) & (data.m > (estimator is lr.cross_moments))
+    if not seen.any():
+        with complaint(
+            ValueError,
+            "two samples" if estimator is lr.cross_moments and data.m.max() == 1 else "weights",
+        ):
+            estimator(data, k=case.k, weights=weights)
         return
-    trace = estimator(data, k=case.k)
+    trace = estimator(data, k=case.k, weights=weights)
     B, W = trace.state["B"], trace.state["W"]
     np.testing.assert_allclose(B.T @ B, np.eye(case.k), atol=1e-12)
-    matrix = moment(case.clients)
+    repeated = zip(case.clients, counts, strict=True)
+    matrix = moment([client for client, count in repeated for _ in range(count)])
     largest = np.sort(np.linalg.eigvalsh(matrix))[::-1][: case.k].sum()
     scale = np.abs(matrix).max()
     assert np.trace(B.T @ matrix @ B) == pytest.approx(largest, rel=1e-9, abs=1e-10 * scale)
     np.testing.assert_array_equal(W, lr.fit_heads(data, B))
     assert trace["loss"][-1] == pytest.approx(loss(data, W @ B.T), rel=1e-9, abs=1e-18)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        lambda data, **options: lr.method_of_moments(data, k=2, **options).state["B"],
+        lambda data, **options: lr.cross_moments(data, k=2, **options).state["B"],
+        lambda data, **options: lr.truncated_start(data, 2, **options),
+    ],
+)
+def test_weights_by_samples_are_nearer_where_sizes_differ(estimator):
+    truth = lr.SharedRepresentation.random(n=100, d=20, k=2, noise=0.5, rng=0)
+    m = np.repeat([4, 200], 50)
+    data = truth.draw(m, rng=1)
+    by = {name: estimator(data, weights=name) for name in ("clients", "samples")}
+    np.testing.assert_array_equal(estimator(data), by["clients"])
+    np.testing.assert_array_equal(estimator(data, weights=m), by["samples"])
+    best = asymptotics.best_weights(truth, m=m)
+    assert lr.subspace.distance(estimator(data, weights=best), truth.B) < 0.3
+    errors = {name: lr.subspace.distance(B, truth.B) for name, B in by.items()}
+    assert 2.0 * errors["samples"] < errors["clients"]
+    for wrong, words in (("m", "weights"), (-m, "weights"), (m[:3], "weights"), (0 * m, "weights")):
+        with complaint(ValueError, words):
+            estimator(data, weights=wrong)
+
+
+def test_a_truncated_start_counts_a_client_of_weight_two_twice():
+    truth = lr.SharedRepresentation.random(n=8, d=6, k=2, noise=0.5, rng=0)
+    data, counts = truth.draw(5, rng=1), np.array([2, 0, 1, 1, 3, 1, 2, 1])
+    twice = [data.client(i) for i, count in enumerate(counts) for _ in range(count)]
+    both = (
+        lr.truncated_start(data, 2, truncation=1e9, weights=counts),
+        lr.truncated_start(lr.ClientData.from_list(twice), 2, truncation=1e9),
+    )
+    assert lr.subspace.distance(*both) < 1e-10
 
 
 def test_clients_of_one_sample_do_not_count_among_pairs():

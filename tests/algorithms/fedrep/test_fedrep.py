@@ -251,6 +251,7 @@ def test_a_trace_says_what_was_run():
         "head_step_size": None,
         "normalization": "theorem",
         "orthonormal": True,
+        "weights": "clients",
         "tolerance": None,
         "coordinates": "given",
         "factored": False,
@@ -260,6 +261,50 @@ def test_a_trace_says_what_was_run():
     assert trace.wall_time > 0.0
     given_start = lr.fedrep(truth.draw(3, rng=0), start=truth.B, rounds=1)
     assert (given_start.settings["start"], given_start.settings["batches"]) == ("given", "fixed")
+
+
+@pytest.mark.parametrize("start", ["moments", "given"])
+@pytest.mark.parametrize("step_size", [0.05, "adaptive", "smoothness"])
+def test_a_client_of_weight_two_is_two(start, step_size):
+    truth = lr.SharedRepresentation.random(n=6, d=5, k=2, noise=0.5, rng=0)
+    drawn = truth.draw(np.array([3, 9, 4, 20, 6, 5]), rng=1)
+    data, counts = lr.ClientData(drawn.X, drawn.y, drawn.offsets), np.array([2, 1, 3, 1, 1, 2])
+    twice = np.repeat(np.arange(6), counts)
+    several = lr.ClientData.from_list([data.client(i) for i in twice])
+    if start == "given":
+        start = lr.moments_start(data, 2)
+    settings = {"k": 2, "rounds": 15, "step_size": step_size, "start": start}
+    one = lr.fedrep(data, weights=counts, **settings)
+    other = lr.fedrep(several, **settings)
+    np.testing.assert_allclose(one["loss"], other["loss"], rtol=1e-9)
+    assert lr.subspace.distance(one.state["B"], other.state["B"]) < 1e-7
+    np.testing.assert_allclose(one.models[twice], other.models, rtol=1e-6, atol=1e-9)
+    assert one.settings["weights"] == tuple(counts.tolist())
+    again = lr.fedrep(data, weights=counts, **settings | {"start": one, "rounds": 3})
+    long = lr.fedrep(data, weights=counts, **settings | {"rounds": 18})
+    np.testing.assert_array_equal(again["loss"][-1], long["loss"][-1])
+    with complaint(ValueError, "start must be a trace"):
+        lr.fedrep(data, **settings | {"start": one})
+
+
+@pytest.mark.filterwarnings("ignore::linrep.algorithms.diagnosis.RunWarning")
+def test_weights_by_samples_are_nearer_where_sizes_differ():
+    truth = lr.SharedRepresentation.random(n=100, d=20, k=3, noise=0.5, rng=0)
+    drawn = truth.draw(np.repeat([4, 200], 50), rng=1)
+    data = lr.ClientData(drawn.X, drawn.y, drawn.offsets)
+    errors = {
+        weights: lr.subspace.distance(lr.fedrep(data, k=3, weights=weights).state["B"], truth.B)
+        for weights in ("clients", "samples")
+    }
+    assert 2.0 * errors["samples"] < errors["clients"]
+
+
+def test_weights_that_say_nothing_are_refused():
+    truth = lr.SharedRepresentation.random(n=4, d=5, k=2, rng=0)
+    with complaint(ValueError, "weights must be 'clients' where every round draws"):
+        lr.fedrep(truth, m=5, weights="samples")
+    with complaint(ValueError, "weights must be positive for all clients"):
+        lr.fedrep(truth.draw(5, rng=0), weights=[1, 0, 1, 1])
 
 
 @pytest.mark.parametrize(("steps", "name"), [(None, "FedRep"), (1, "GD-GD"), (10, "10GD-GD")])
