@@ -457,9 +457,9 @@ def caption(rows, replicates, sizes):
         predicted: to first order in 1/√N; needed: at the figure's step and epochs, which {missed}
         of {len(own)} draws do not reach with any N. PerFedSI: rounds until the loss is
         {sizes.goal:g} of the first at the largest step allowed, with the constants that the start
-        has, or of M* near it; needed: at the figure's step; predicted: by the exact rate of the
-        mean square near M*. pFL^MF: rounds until the mean squared gradients are
-        {sizes.gradients:g} L times the gap, at step 1/(4L).
+        has; near M* until the mean squared distance to its factors is; needed: of the loss, at the
+        figure's step; predicted: by the exact rate of the mean square near M*. pFL^MF: rounds until
+        the mean squared gradients are {sizes.gradients:g} L times the gap, at step 1/(4L).
     """
 
 

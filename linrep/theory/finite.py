@@ -1,9 +1,9 @@
 r"""FedRep at finite n, d, m and rn: the mean of a round exactly, and what follows from it.
 
-Exact heads, fresh Gaussian batches, the gradient on the head's own batch. A client's head errs
-independently of what its batch says outside of span(B), so that second moments of a round have a
-closed form at every size; docs/learning-curves.md derives it. In the coordinates of
-:mod:`linrep.theory.asymptotics.learning_curves`, which has what these become as d and n grow,
+Exact heads, fresh Gaussian batches, the gradient on the head's own batch, near B* also on another.
+A client's head errs independently of what its batch says outside of span(B), so that second moments
+of a round have a closed form at every size; docs/learning-curves.md derives it. In the coordinates
+of :mod:`linrep.theory.asymptotics.learning_curves`, which has what these become as d and n grow,
 
 .. math:: C = B^\top B^*, \qquad E = B^\top (I - B^* B^{*\top}) B = I - C C^\top.
 """
@@ -375,6 +375,8 @@ def floor(
     """
     h, weight, pairs = _near(truth, m, step_size, participation, batches)
     require_spanning(truth)
+    if truth.d == truth.k:
+        return 0.0
     step = _near_map(truth, h, weight, pairs)
     if np.linalg.eigvalsh(step)[-1] >= 1.0:
         return np.inf
@@ -406,9 +408,10 @@ def fluctuation(
     .. math:: v = \frac{2\nu}{rn}\,\overline{c^2} + \nu^2 \frac{1 - \beta}{rn}\,
               \mathrm{Var}(c) + \frac{4\eta^2\nu}{rn\,m^2}\,
               \overline{q\,\|K E w\|_E^2 - (w^\top E K E w)^2}
-              + \frac{2}{d - k} \mathrm{tr}(EN)^2
+              + \frac{2}{d - k} \mathrm{tr}\big((EN)^2\big)
 
-    where bars are means over the clients' heads w, q = w'Ew, :math:`\|x\|_E^2 = x^\top E x`,
+    where bars are means over the clients' heads w, :math:`\beta = (rn - 1)/(n - 1)`, q = w'Ew,
+    :math:`\|x\|_E^2 = x^\top E x`,
 
     .. math:: c = \frac{\eta^2\gamma}{m^2} q^2 - \frac{2\eta}m w^\top E K E w, \qquad
               N = \frac{\eta^2\gamma\nu}{m^2}\,\overline{q\,w w^\top}, \qquad

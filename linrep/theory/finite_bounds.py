@@ -2,8 +2,8 @@ r"""What is proved of FedRep at finite size for all rounds at once: factors, flo
 
 Exact heads, fresh Gaussian batches, the gradient on the head's own batch, and s, the q-th root of
 the sum of the q-th powers of the sines of all principal angles: from the distance to k^(1/q) times
-as much. The statement is `fedrep.theorem1.finite`, which no paper has; the page of proofs derives
-it from :func:`linrep.theory.finite.round_moments`.
+as much. The statements are `fedrep.theorem1.finite`, `.noise` (horizons) and `.moments` (q > 2),
+which no paper has; the page of proofs derives them from :func:`linrep.theory.finite.round_moments`.
 """
 
 from __future__ import annotations

@@ -35,6 +35,8 @@ class Setting:
     c, mu, c_z : float
         Constants of the regularity (Definition 3.1) and of Assumption 3.2, mu the largest of the
         incoherences of side information, U and errors.
+    mu_z : float, optional
+        That of the side information alone, mu by default.
     """
 
     d: int
@@ -45,16 +47,19 @@ class Setting:
     c: float = 1.0
     mu: float = 1.0
     c_z: float = 1.0
+    mu_z: float | None = None
 
     def __post_init__(self):
         for name in ("d", "p", "k"):
             check.integer(name, getattr(self, name), minimum=1)
-        for name in ("largest", "smallest", "c", "mu", "c_z"):
+        if self.mu_z is None:
+            object.__setattr__(self, "mu_z", self.mu)
+        for name in ("largest", "smallest", "c", "mu", "c_z", "mu_z"):
             check.real(name, getattr(self, name), above=0.0)
 
     @classmethod
     def of(cls, truth: SideInformationCompletion, *, c: float, mu: float) -> Setting:
-        """Return that of a ground truth, with the c_z its side information has.
+        """Return that of a ground truth, with the c_z and mu_z its side information has.
 
         Parameters
         ----------
@@ -62,10 +67,10 @@ class Setting:
         c, mu : float
             Positive; see :class:`Setting`.
         """
-        values = truth.singular_values
+        values, side = truth.singular_values, scaling(truth.Z)
         return cls(
-            truth.d, truth.p, truth.k, float(values[0]), float(values[-1]), c, mu,
-            scaling(truth.Z).c_z,
+            truth.d, truth.p, truth.k, float(values[0]), float(values[-1]), c, mu, side.c_z,
+            side.mu_z,
         )  # fmt: skip
 
 
@@ -594,13 +599,13 @@ def near_truth(
 ) -> Near:  # fmt: skip
     r"""Return what is proved near the truth, with no event that is assumed.
 
-    With tau local steps, of step sizes up to :math:`\eta = 1/(21\tau\mu p\sigma_1)`, a round takes
-    off :math:`\eta\tau\sigma_k/(c_z d)` within :math:`R = \sqrt{\sigma_k/p}/(24 c_z)`.
+    With tau local steps, of step sizes up to :math:`\eta = 1/(21\tau\mu_z p\sigma_1)`, a round
+    takes off :math:`\eta\tau\sigma_k/(c_z d)` within :math:`R = \sqrt{\sigma_k/p}/(24 c_z)`.
 
     Parameters
     ----------
     setting : Setting
-        Mu at least that of the side information; c does not enter.
+        c and mu do not enter.
     local_steps : int
         Tau.
     rate, limit, reach : float
@@ -616,9 +621,10 @@ def near_truth(
         for name, value in (("rate", rate), ("limit", limit), ("reach", reach))
     )
     radius = float(np.sqrt(s.smallest / s.p)) / (reach * s.c_z)
-    step_size = 1.0 / (limit * tau * s.mu * s.p * s.largest)
+    mu_z = s.mu if s.mu_z is None else s.mu_z
+    step_size = 1.0 / (limit * tau * mu_z * s.p * s.largest)
     share = rate * step_size * tau * s.smallest / (s.c_z * s.d)
-    move = 3.0 * step_size * tau * s.largest * float(np.sqrt(s.mu * s.p * s.c_z / s.d))
+    move = 3.0 * step_size * tau * s.largest * float(np.sqrt(mu_z * s.p * s.c_z / s.d))
     return Near(radius, step_size, share, move, 4.0 * move / (share * radius))
 
 

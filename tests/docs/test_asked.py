@@ -77,10 +77,10 @@ def test_perfedsi_asks_for_what_the_page_says():
     steps, rounds = (rows("PerFedSI", each).set_index("place") for each in ("step size", "rounds"))
     near = steps.index == "Theorem 3.3, near"
     assert (np.abs(np.log10(steps["asked"][~near]) + 11) < 0.75).all()
-    assert 1e7 < steps["asked"][near].item() / steps["asked"]["Theorem C.4"] < 1e8
+    assert 1e8 < steps["asked"][near].item() / steps["asked"]["Theorem C.4"] < 1e9
     assert (steps["needed"] > 1).all()
     assert (rounds["asked"][~near] > 1e15).all()
-    assert 1e5 < rounds["asked"][near].item() < 2e5
+    assert 1e4 < rounds["asked"][near].item() < 3e4
 
 
 def test_pflmf_asks_for_what_the_page_says():

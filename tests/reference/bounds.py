@@ -61,23 +61,24 @@ def known_representation(Xs, B, W, noise):
     return errors
 
 
-def mean_square_round(M, W, p, m, noise, step_size, split):
-    """Mean of Phi'Phi after a linearized round of FedRep with all clients, M being the one before.
+def mean_square_round(M, W, N, p, m, noise, step_size, split):
+    """Mean of Phi'Phi after a linearized round of FedRep with N clients, M being the one before.
 
-    Phi <- Phi - (eta/n) sum_i (G_i Phi w_i - e_i) w_i', the moments of Wishart matrices of p
+    Phi <- Phi - (eta/N) sum_i (G_i Phi w_i - e_i) w_i', the moments of Wishart matrices of p
     dimensions: E G = nu/m, E G^2 = nu (nu + p + 1)/m^2.
     """
     n, k = W.shape
     nu = m if split else m - k
+    one, two = N / n, N * (N - 1) / (n * (n - 1)) if n > 1 else 0.0  # chances to take part
     new = M.copy()
     for w in W:
         new -= step_size / n * (nu / m) * (np.outer(w, w) @ M + M @ np.outer(w, w))
     for i, w in enumerate(W):
         for j, v in enumerate(W):
-            square = nu * (nu + p + 1) if i == j else nu**2
-            new += (step_size / n) ** 2 * square / m**2 * (w @ M @ v) * np.outer(w, v)
+            square = one * nu * (nu + p + 1) if i == j else two * nu**2
+            new += (step_size / N) ** 2 * square / m**2 * (w @ M @ v) * np.outer(w, v)
         variance = noise**2
         if split:
             variance += (noise**2 + w @ M @ w) * k / (m - k - 1)
-        new += (step_size / n) ** 2 * p * nu / m**2 * variance * np.outer(w, w)
+        new += one * (step_size / N) ** 2 * p * nu / m**2 * variance * np.outer(w, w)
     return new

@@ -192,6 +192,12 @@ def test_isotropic_heads_have_a_closed_form(k, more, share):
     a = share * limit
     rho = np.hypot(1.0 - a * more / m, a / m * np.sqrt(more * noise))
     close(finite.contraction(truth, m=m, step_size=a), rho, 1e-9)
+    half = finite.contraction(truth, m=m, step_size=limit / 2.0)  # the best step
+    close(half, np.sqrt(noise / (more + noise)), 1e-9)
+    assert half <= rho + 1e-12
+    noisy = ImplicitRepresentation(truth.W, d, 0.1)
+    left = k * 0.01 * a * (d - k) / (n * m) / (2.0 - 2.0 * a / limit)
+    close(finite.floor(noisy, m=m, step_size=a), left, 1e-9)
 
 
 @pytest.mark.parametrize(

@@ -14,20 +14,25 @@ from tests.tools import close
 
 
 @pytest.mark.slow
-@given(seeds, st.integers(1, 3), st.integers(0, 3), st.booleans(), st.booleans(), st.integers(2, 9))
-def test_fresh_batches_against_the_twin(seed, k, extra, split, equal, more):
+@given(
+    seeds, st.integers(1, 3), st.integers(0, 3), st.booleans(), st.booleans(), st.integers(2, 9),
+    st.integers(1, 4),
+)  # fmt: skip
+def test_factors_and_floors_are_those_of_the_twin(seed, k, extra, split, equal, more, N):
     truth = problem(seed, n=4, k=k, d=k + extra, equal=equal)
     m, step = k + more, 0.4
-    settings = (truth.W, extra, m)
+    settings = (truth.W, N, extra, m)
     # Without noise the mean square shrinks or grows by this factor in the end.
     M = np.eye(k)
-    for _ in range(60):
+    for _ in range(150):
         M = reference.mean_square_round(M, *settings, 0.0, step, split)
         growth = np.linalg.norm(M)
         M /= growth
+    given = {"m": m, "step_size": step, "batches": "split" if split else "same"}
+    given["participation"] = N / 4
+    close(finite.contraction(truth, **given), np.sqrt(growth), 2e-3)
     assume(abs(growth - 1.0) > 0.1)
-    batches = "split" if split else "same"
-    found = finite.floor(truth, m=m, step_size=step, batches=batches)
+    found = finite.floor(truth, **given)
     if extra == 0:
         assert found == 0.0
         return

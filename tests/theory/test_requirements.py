@@ -118,7 +118,7 @@ def test_flute_asks_for_what_its_theorem_and_its_proof_have(k, tolerance, share)
 
 @given(st.floats(1.0, 1.2), st.floats(1.0, 1.3), st.integers(1, 3), st.floats(0.8, 0.99))
 def test_perfedsi_asks_for_the_rounds_that_its_factor_takes(c, mu, tau, tolerance):
-    setting = perfedsi.Setting(3, 1, 1, 1.2, 1.0, c, mu, 1.1)
+    setting = perfedsi.Setting(3, 1, 1, 1.2, 1.0, c, mu, 1.1, mu_z=1.05)
     rows = asked(setting, tolerance=tolerance, local_steps=tau)
     for place, corrected in (("Theorem C.4", False), ("Theorem C.4, corrected", True)):
         eta = naive.perfedsi_step(1.2, 1.0, c, mu, 1.1, 1, 1, tau, corrected=corrected)
@@ -127,7 +127,8 @@ def test_perfedsi_asks_for_the_rounds_that_its_factor_takes(c, mu, tau, toleranc
         T = naive.rounds_of_a_factor(factor, tolerance, before=1)
         assert T - 1 - 1e-6 <= row(rows, place, "rounds").asked <= T * (1 + 1e-9)
     step = row(rows, "Theorem 3.3, near", "step size").asked
-    close(step * 21 * tau * mu * 1.2, 1.0, 1e-12)
+    close(step * 21 * tau * 1.05 * 1.2, 1.0, 1e-12)
+    assert perfedsi.Setting(3, 1, 1, mu=mu).mu_z == mu
     left = (1 - step * tau / (1.1 * 3)) ** row(rows, "Theorem 3.3, near", "rounds").asked
     close(left / tolerance, 1.0, 1e-9)
     printed = row(rows, "Theorem C.4", "rounds").asked

@@ -233,7 +233,8 @@ def length(w, D, e, c, x):
     r"\rho^2 = \max_{\mu \in \{(1 - d_1^2)\lambda_{\min}, \lambda_{\max}\}}(1 - 2h\mu + \alpha "
     r"h^2\mu^2) + \frac{\eta^2\nu g\Lambda}{N m^2}\Big(1 + d_1^2\Big(\frac{k(p + \nu + 1)}"
     r"{(\nu - 1) g} - 1\Big)_+\Big),\quad N = rn,\ p = d - k,\ h = \tfrac{\eta\nu}m,\ \alpha = "
-    r"\tfrac{n(N - 1)}{N(n - 1)},\ g = p + 1 + \nu\tfrac{n - N}{n - 1},\ \lambda \text{ of } "
+    r"\tfrac{\beta n}N,\ g = p + 1 + \nu(1 - \beta),\ \beta = \tfrac{N - 1}{n - 1}\ "
+    r"(1 \text{ for } n = 1),\ \lambda \text{ of } "
     r"\tfrac1n\sum w_i^*w_i^{*\top},\ \Lambda = \lambda_{\max}\big(\tfrac1n\sum \|w_i^*\|^2 "
     r"w_i^*w_i^{*\top}\big)",
     plain="For normal covariates all rounds at once contract at a rate that is exact near B*, with "
@@ -291,14 +292,15 @@ def theorem1_noise(budget, rng, *, added=1.0):
     "fedrep.theorem1.moments",
     own=True,
     place="Theorem 1",
-    latex=r"x \sim N(0, I),\ \sigma = 0,\ q \text{ even},\ m \ge k + q,\ s_t^q = \text{sum of the "
-    r"sines}^q,\ s_0 < d_1 < 1,\ \rho_q \le 1 \implies \Pr\big[\forall t: s_t < \rho_q^t d_1\big] "
-    r"\ge 1 - \Big(\frac{s_0}{d_1}\Big)^q, \quad \rho_q^2 = \theta^2 + (q - 1)\frac{\eta^2 L}"
+    latex=r"x \sim N(0, I),\ \sigma = 0,\ q \text{ even},\ m \ge k + q,\ s_t^q = \text{sum of q-th "
+    r"powers of the sines},\ s_0 < d_1 < 1,\ \rho_q \le 1 \implies "
+    r"\Pr\big[\forall t: s_t < \rho_q^t d_1\big] \ge 1 - \Big(\frac{s_0}{d_1}\Big)^q, \quad \rho_q^2 = \theta^2 + (q - 1)\frac{\eta^2 L}"
     r"{N m^2}\big(c^2 + 4^{1 - 2/q}\nu^2 1_{N < n}\big),\quad \theta = \max(1 - h(1 - d_1^2)"
     r"\lambda_{\min}, h\lambda_{\max} - 1),\ c = G\big(1 + d_1^2((q - 1)H^2 - 1)_+\big)^{1/2} + "
     r"\nu H d_1,\ G^2 = \|\chi^2_\nu - \nu\|_q^2 + \|\chi_\nu\|_q^2\|\chi_{p - 1}\|_q^2,\ H^q = "
     r"E\chi_k^q E\chi_{\nu + 1}^{-q},\ L^{q/2} = \lambda_{\max}\big(\tfrac1n\sum \|w_i^*\|^{2q - 2}"
-    r"w_i^*w_i^{*\top}\big)",
+    r"w_i^*w_i^{*\top}\big),\ \|X\|_q^q = E|X|^q,\ \chi \text{ independent, } \chi_{-1} = 0, \quad "
+    r"h, \nu, p, N, \lambda \text{ of } \texttt{fedrep.theorem1.finite}",
     plain="For normal covariates all rounds at once contract, except with a probability like a "
     "power of the start's distance, from every start with dist < 1 if samples are enough and steps "
     "short (derived here, not in the paper).",

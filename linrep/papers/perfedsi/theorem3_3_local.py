@@ -36,8 +36,7 @@ def a_round(c_z, k, sigma, square, *, rate=1):
 
 def promised(truth: SideInformationCompletion, tau: int, **constants: float) -> theory.Near:
     """Return the radius, the largest step size, and what they promise."""
-    setting = theory.Setting.of(truth, c=1.0, mu=theory.scaling(truth.Z).mu_z)
-    return theory.near_truth(setting, tau, **constants)
+    return theory.near_truth(theory.Setting.of(truth, c=1.0, mu=1.0), tau, **constants)
 
 
 def across(truth: SideInformationCompletion, in_U: Array, in_V: Array) -> tuple[Array, Array]:
