@@ -123,9 +123,10 @@ def asked(
         `fedrep.theorem1.gaussian`, where kappa is exact: for all clients, or few enough subsets to
         enumerate. "Theorem 1, finite sizes" is `fedrep.theorem1.finite` or `.moments`, without
         noise: with so many samples all rounds are proved to contract, but for the probability
-        `failure`, at the printed step and from all angles of `initial_distance`. "Theorem 3.3, near" of PerFedSI is
-        `perfedsi.theorem3.3.local`, of the mean squared distance to the nearest factors of M* and
-        from within a ball around balanced ones. "Theorem 1, sharp" of pFL^MF is
+        `failure`, at the printed step and from all angles of `initial_distance`. "Theorem 3.3,
+        near" of PerFedSI is `perfedsi.theorem3.3.local`, of the mean squared distance to the
+        nearest factors of M* and from within a ball around balanced ones. "Theorem 1, sharp" of
+        pFL^MF is
         `pflmf.theorem1.sharp`, also at its best step: it bounds the sum in which the squared
         gradient in V has the weight p^2.
 

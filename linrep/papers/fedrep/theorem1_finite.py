@@ -294,8 +294,8 @@ def theorem1_noise(budget, rng, *, added=1.0):
     place="Theorem 1",
     latex=r"x \sim N(0, I),\ \sigma = 0,\ q \text{ even},\ m \ge k + q,\ s_t^q = \text{sum of q-th "
     r"powers of the sines},\ s_0 < d_1 < 1,\ \rho_q \le 1 \implies "
-    r"\Pr\big[\forall t: s_t < \rho_q^t d_1\big] \ge 1 - \Big(\frac{s_0}{d_1}\Big)^q, \quad \rho_q^2 = \theta^2 + (q - 1)\frac{\eta^2 L}"
-    r"{N m^2}\big(c^2 + 4^{1 - 2/q}\nu^2 1_{N < n}\big),\quad \theta = \max(1 - h(1 - d_1^2)"
+    r"\Pr\big[\forall t: s_t < \rho_q^t d_1\big] \ge 1 - \Big(\frac{s_0}{d_1}\Big)^q, \quad "
+    r"\rho_q^2 = \theta^2 + (q - 1)\frac{\eta^2 L}{N m^2}\big(c^2 + 4^{1 - 2/q}\nu^2 1_{N < n}\big),\quad \theta = \max(1 - h(1 - d_1^2)"
     r"\lambda_{\min}, h\lambda_{\max} - 1),\ c = G\big(1 + d_1^2((q - 1)H^2 - 1)_+\big)^{1/2} + "
     r"\nu H d_1,\ G^2 = \|\chi^2_\nu - \nu\|_q^2 + \|\chi_\nu\|_q^2\|\chi_{p - 1}\|_q^2,\ H^q = "
     r"E\chi_k^q E\chi_{\nu + 1}^{-q},\ L^{q/2} = \lambda_{\max}\big(\tfrac1n\sum \|w_i^*\|^{2q - 2}"
