@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep._lib import validation as check
-from linrep._lib.weights import reciprocal_shares
+from linrep._lib.weights import WEIGHTS, reciprocal_shares
 from linrep.algorithms._compression import compressed, compressed_halves
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms.driver import Beginning, begin, each_way
@@ -136,6 +136,8 @@ def prepare(
     if data is None and batches == "fixed":
         given = truth.draw(m, rng=data_rng)
         data = _weighted(given, weights)
+    if isinstance(weights, str):
+        check.choice("weights", weights, WEIGHTS)
     if data is None and not (isinstance(weights, str) and weights == "clients"):
         raise ValueError("weights must be 'clients' where every round draws new samples")
     if isinstance(truth, ImplicitRepresentation):

@@ -292,15 +292,16 @@ def theorem1_noise(budget, rng, *, added=1.0):
     "fedrep.theorem1.moments",
     own=True,
     place="Theorem 1",
-    latex=r"x \sim N(0, I),\ \sigma = 0,\ q \text{ even},\ m \ge k + q,\ s_t^q = \text{sum of q-th "
-    r"powers of the sines},\ s_0 < d_1 < 1,\ \rho_q \le 1 \implies "
-    r"\Pr\big[\forall t: s_t < \rho_q^t d_1\big] \ge 1 - \Big(\frac{s_0}{d_1}\Big)^q, \quad "
-    r"\rho_q^2 = \theta^2 + (q - 1)\frac{\eta^2 L}{N m^2}\big(c^2 + 4^{1 - 2/q}\nu^2 1_{N < n}\big),\quad "
-    r"\theta = \max(1 - h(1 - d_1^2)\lambda_{\min}, h\lambda_{\max} - 1),\ c = G\big(1 + d_1^2((q - 1)H^2 - 1)_+\big)^{1/2} + "
-    r"\nu H d_1,\ G^2 = \|\chi^2_\nu - \nu\|_q^2 + \|\chi_\nu\|_q^2\|\chi_{p - 1}\|_q^2,\ H^q = "
-    r"E\chi_k^q E\chi_{\nu + 1}^{-q},\ L^{q/2} = \lambda_{\max}\big(\tfrac1n\sum \|w_i^*\|^{2q - 2}"
-    r"w_i^*w_i^{*\top}\big),\ \|X\|_q^q = E|X|^q,\ \chi \text{ independent, } \chi_{-1} = 0, \quad "
-    r"h, \nu, p, N, \lambda \text{ of } \texttt{fedrep.theorem1.finite}",
+    latex=r"x \sim N(0, I),\ \sigma = 0,\ q \text{ even},\ m \ge k + q,\ s_t^q = \text{sum of "
+    r"q-th powers of the sines},\ s_0 < d_1 < 1,\ \rho_q \le 1 \implies \Pr\big[\forall t: "
+    r"s_t < \rho_q^t d_1\big] \ge 1 - \Big(\frac{s_0}{d_1}\Big)^q, \quad \rho_q^2 = \theta^2 "
+    r"+ (q - 1)\frac{\eta^2 L}{N m^2}\big(c^2 + 4^{1 - 2/q}\nu^2 1_{N < n}\big),\quad \theta "
+    r"= \max(1 - h(1 - d_1^2)\lambda_{\min}, h\lambda_{\max} - 1),\ c = G\big(1 + d_1^2((q - "
+    r"1)H^2 - 1)_+\big)^{1/2} + \nu H d_1,\ G^2 = \|\chi^2_\nu - \nu\|_q^2 + "
+    r"\|\chi_\nu\|_q^2\|\chi_{p - 1}\|_q^2,\ H^q = E\chi_k^q E\chi_{\nu + 1}^{-q},\ L^{q/2} = "
+    r"\lambda_{\max}\big(\tfrac1n\sum \|w_i^*\|^{2q - 2}w_i^*w_i^{*\top}\big),\ \|X\|_q^q = "
+    r"E|X|^q,\ \chi \text{ independent, } \chi_{-1} = 0, \quad h, \nu, p, N, \lambda \text{ "
+    r"of } \texttt{fedrep.theorem1.finite}",
     plain="For normal covariates all rounds at once contract, except with a probability like a "
     "power of the start's distance, from every start with dist < 1 if samples are enough and steps "
     "short (derived here, not in the paper).",
