@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linrep._lib import validation as check
 from linrep._lib.ids import numbered, places
+from linrep._lib.weights import WEIGHTS
 from linrep.estimators import _models
 from linrep.estimators._tables import check_weights, column_of, take_apart
 from linrep.problems.clients import ClientData
@@ -52,6 +53,9 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
     rounds : int, default 5
         Of a method with a representation; 0 takes the start itself. More of them fit the samples
         better and often predict worse.
+    weights : {"clients", "samples"}
+        Whether in the rounds all clients count alike, as in the papers, or by their samples: where
+        numbers of samples differ much, the latter is nearer to a representation that all share.
     fit_intercept : bool, default True
         Whether covariates and labels are centred and every client has an intercept, which is a
         covariate like the others.
@@ -91,8 +95,8 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
     Notes
     -----
     Nothing is random. `sample_weight` multiplies squared errors: in the sums above, in the choice
-    of the ridge, and in each client's mean loss, on which the rounds descend. A row of weight 2 is
-    two rows, but where a ridge is chosen, which leaves it out as one, and for the start, which
+    of the ridge, and in each client's mean loss, or all clients' total one, on which the rounds
+    descend. A row of weight 2 is two rows, but where a ridge is chosen, which leaves it out as one, and for the start, which
     weighs rows within their client.
 
     Of N samples whose covariates have the rank r, the error that ranks are compared by is divided
@@ -127,6 +131,7 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
         k: int | None = None,
         ridge: float | None = None,
         rounds: int = 5,
+        weights: str = "clients",
         fit_intercept: bool = True,
         new_clients: str = "pooled",
     ):
@@ -135,6 +140,7 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
         self.k = k
         self.ridge = ridge
         self.rounds = rounds
+        self.weights = weights
         self.fit_intercept = fit_intercept
         self.new_clients = new_clients
 
@@ -162,6 +168,7 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
         """
         method = check.choice("method", self.method, _models.METHODS)
         check.choice("new_clients", self.new_clients, ("pooled", "error"))
+        by = check.choice("weights", self.weights, WEIGHTS)
         k = None if self.k is None else check.integer("k", self.k, minimum=1)
         rounds = check.integer("rounds", self.rounds, minimum=0, maximum=MOST_ROUNDS)
         ridge = None if self.ridge is None else check.real("ridge", self.ridge, minimum=0.0)
@@ -172,7 +179,8 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
         self._level = float(np.average(y, weights=weights)) if self.fit_intercept else 0.0
         data = self._data(X, y, place, weights)
         sums = np.bincount(place, weights)
-        averaged = self._data(X, y, place, weights * (np.bincount(place) / sums)[place])
+        own = sums if by == "clients" else np.full(sums.shape, sums.mean())
+        averaged = self._data(X, y, place, weights * (np.bincount(place) / own)[place])
         intercept = bool(self.fit_intercept)
         self._heads = _models.fit(method, data, averaged, k, ridge, rounds, intercept=intercept)
         self.ridge_ = float(self._heads.ridge)

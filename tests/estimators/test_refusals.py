@@ -45,7 +45,7 @@ def films(values, index=None):
 CALLS = [
     *((regressor(**{name: value}), name) for name, value in [
         ("method", "fedavg"), ("k", 0), ("k", 1.5), ("ridge", -1.0), ("rounds", -1),
-        ("new_clients", "fit"),
+        ("new_clients", "fit"), ("weights", "rows"),
     ]),
     *((regressor(weight=weight), "sample_weight") for weight in ([1.0], 0.0 * Y, 0.0 * Y - 1.0)),
     (regressor(client="klient"), "klient"),

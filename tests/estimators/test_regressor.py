@@ -106,6 +106,34 @@ def test_a_clients_model_is_that_of_its_rows_however_these_are_ordered(method):
     np.testing.assert_allclose(again.predict(X), found, rtol=1e-6)
 
 
+@pytest.mark.parametrize("method", LOW_RANK)
+def test_weights_by_samples_are_those_of_clients_of_equal_size(method):
+    truth = lr.SharedRepresentation.random(n=12, d=6, k=2, noise=0.3, rng=0)
+    data = truth.draw(15, rng=1)
+    rows = np.column_stack([data.X, np.repeat(np.arange(12), 15)])
+    for sample_weight in (None, np.tile(np.linspace(0.5, 1.5, 15), 12)):
+        one, other = (
+            FederatedRegressor(method, client=-1, k=2, weights=weights)
+            .fit(rows, data.y, sample_weight)
+            .coef_
+            for weights in ("clients", "samples")
+        )
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
+
+
+def test_weights_by_samples_are_nearer_the_truth_where_sizes_differ():
+    truth = lr.SharedRepresentation.random(n=60, d=20, k=3, noise=0.5, rng=0)
+    m = np.repeat([4, 200], 30)
+    data = truth.draw(m, rng=1)
+    rows = np.column_stack([data.X, np.repeat(np.arange(60), m)])
+    errors = {}
+    for weights in ("clients", "samples"):
+        model = FederatedRegressor(client=-1, k=3, weights=weights).fit(rows, data.y)
+        B = np.linalg.qr(model.representation_)[0]
+        errors[weights] = lr.subspace.distance(B, truth.B)
+    assert 1.5 * errors["samples"] < errors["clients"]
+
+
 @pytest.mark.parametrize("names", [[1, 0, 2, 3], [("a", "x"), ("id", ""), ("a", "y"), ("b", "x")]])
 def test_columns_whose_names_are_no_texts_are_told_apart_too(names):
     X, y = table()
