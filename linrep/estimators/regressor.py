@@ -96,8 +96,8 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
     -----
     Nothing is random. `sample_weight` multiplies squared errors: in the sums above, in the choice
     of the ridge, and in each client's mean loss, or all clients' total one, on which the rounds
-    descend. A row of weight 2 is two rows, but where a ridge is chosen, which leaves it out as one, and for the start, which
-    weighs rows within their client.
+    descend. A row of weight 2 is two rows, but where a ridge is chosen, which leaves it out as one,
+    and for the start, which weighs rows within their client.
 
     Of N samples whose covariates have the rank r, the error that ranks are compared by is divided
     by :math:`(1 - k (r - k) / N)^2`, as in generalized cross-validation: a representation of rank k
