@@ -67,7 +67,9 @@ def fit_heads(data: ClientData, B: ArrayLike, *, ridge: ArrayLike = 0.0) -> NDAr
     work = workspace(k, len(B), int(np.diff(offsets).max()), 1)
     fit_heads_kernel(X, y, offsets, np.ascontiguousarray(B.T), W, work)
     Z, firsts = X @ B, offsets[:-1]
-    norms = np.sqrt(np.add.reduceat(np.einsum("sd,sd->s", X, X), firsts)) * np.linalg.norm(B)
+    with np.errstate(over="ignore"):
+        length = np.linalg.norm(B)
+    norms = np.sqrt(np.add.reduceat(np.einsum("sd,sd->s", X, X), firsts)) * length
     small = np.sqrt(np.add.reduceat(np.einsum("sk,sk->s", Z, Z), firsts)) < _SMALL * norms
     for i in np.flatnonzero(small):
         rows = slice(offsets[i], offsets[i + 1])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.frozen import keep
@@ -99,6 +100,7 @@ class BiasedRegression:
         explained = float(check.numbers("explained", explained, minimum=0.0, maximum=1.0))
         if explained < 1.0 and n <= p:
             raise ValueError(f"explained must be 1 unless n > p, got n = {n} and p = {p}")
+        memory.require("the side information", 3 * n * (p + 2) + d, n=n, d=d, p=p)
         rng = stream(rng, "truth")
         theta = rng.standard_normal(d)
         Z = draw_side_information(side, n, p, 1.0, rng)

@@ -236,7 +236,7 @@ class SoftmaxObjectives(SampleObjectives):
     curvature = 0.5
 
     def __init__(self, data: ClientData, classes: int, **known: Any):
-        self.classes = check.integer("classes", classes, minimum=2)
+        self.classes = check.integer("classes", classes, minimum=2, maximum=check.WHOLE)
         check.instance("data", data, ClientData)
         super().__init__(data, **known)
         whole = data.y == np.floor(data.y)

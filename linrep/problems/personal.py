@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from linrep._lib import display as show
+from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.problems.clients import ClientData
@@ -77,6 +78,7 @@ def clustered(
     check.choice("loss", loss, LOSSES)
     noise = check.noise(noise)
     size = d * check.integer("classes", classes, minimum=2) if loss == "softmax" else d
+    memory.require("the clients' models", 3 * n * size, n=n, d=d)
     truth_rng, data_rng = streams(rng, "truth", "data")
     member = np.arange(n) % clusters
     theta = truth_rng.standard_normal((clusters, size))[member]
@@ -138,6 +140,7 @@ def flipped_labels(
     n, d, m = (check.integer(*each, minimum=1) for each in (("n", n), ("d", d), ("m", m)))
     check.choice("loss", loss, ("logistic", "least_squares"))
     share = check.real("flipped", flipped, minimum=0.0, maximum=1.0)
+    memory.require("the samples", 2 * n * m * (d + 1), n=n, d=d, m=m)
     truth_rng, data_rng = streams(rng, "truth", "data")
     member = (np.arange(n) >= n - round(share * n)).astype(np.int64)
     model = truth_rng.standard_normal(d + intercept)
@@ -228,6 +231,7 @@ def planar(n: int = 20, *, shift: float = 1.0, spread: float = 1.0, rng: RNGLike
     """
     n = check.integer("n", n, minimum=1)
     spread = check.real("spread", spread, minimum=0.0, maximum=check.LARGEST)
+    memory.require("the clients' models", 8 * n, n=n)
     rng = streams(rng, "truth")[0]
     shift = check.real("shift", shift, minimum=-check.LARGEST, maximum=check.LARGEST)
     A = shift + spread * rng.standard_normal((n, 2))

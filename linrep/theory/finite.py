@@ -157,7 +157,9 @@ def fedrep(
     Returns
     -------
     Curve
-        Its squared distances are those of the mean square of runs.
+        Its ``squared_chordal``, the sum of the squared sines, is that of the mean square of runs.
+        Its ``distance`` is the largest sine of the mean: that of runs is larger where several
+        angles are nearly equal, see docs/learning-curves.md.
 
     Raises
     ------
@@ -373,10 +375,10 @@ def floor(
     any step size. FedRep states nothing about noise; ``fedrep.noise_floor`` compares runs with the
     formula above.
     """
-    h, weight, pairs = _near(truth, m, step_size, participation, batches)
-    require_spanning(truth)
     if truth.d == truth.k:
         return 0.0
+    h, weight, pairs = _near(truth, m, step_size, participation, batches)
+    require_spanning(truth)
     step = _near_map(truth, h, weight, pairs)
     if np.linalg.eigvalsh(step)[-1] >= 1.0:
         return np.inf
@@ -440,8 +442,6 @@ def fluctuation(
     h, _, _ = _near(truth, m, step_size, participation)
     rounds = check.integer("rounds", rounds, minimum=0)
     W, (n, k) = truth.W, truth.W.shape
-    if truth.d == k:
-        raise ValueError(f"truth must have d > k, got d = k = {k}: every distance is zero")
     N, nu, eta = check.count_participants(n, participation), float(m - k), step_size / m
     gamma = (truth.d - k) / N
     value, E = _dominant_direction(truth, h, eta**2 * gamma * nu, 1.0)
@@ -527,7 +527,7 @@ def least_samples(
     n, k = truth.n, truth.k
     N = check.count_participants(n, participation)
     eta = check.real("step_size", step_size, above=0.0)
-    require_gaussian(truth, "the mean of a round")
+    _require_distances(truth)
     require_spanning(truth)
     slope, spread, squares = _second_moments(truth)
     both = _both(N, n)
@@ -551,7 +551,7 @@ def _second_moments(truth):
 
 def _near(truth, m, step_size, participation, batches="same"):
     """Return h, and the factors of the mean of (w'Ew) ww' and of h^2 SES."""
-    require_gaussian(truth, "the mean of a round")
+    _require_distances(truth)
     n, k = truth.n, truth.k
     m = check.integer("m", m, minimum=k + 2)
     eta = check.real("step_size", step_size, above=0.0)
@@ -559,6 +559,12 @@ def _near(truth, m, step_size, participation, batches="same"):
     (nu, head), both = _freedom(m, k, batches), _both(N, n)
     g = (truth.d - k) * (1.0 + head) + 1.0 + nu * (1.0 - both)
     return eta * nu / m, eta**2 * nu * g / (N * m**2), both * n / N
+
+
+def _require_distances(truth):
+    require_gaussian(truth, "the mean of a round")
+    if truth.d == truth.k:
+        raise ValueError(f"truth must have d > k, got d = k = {truth.k}: every distance is zero")
 
 
 def _freedom(m, k, batches):

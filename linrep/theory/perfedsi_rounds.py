@@ -150,6 +150,7 @@ def balanced(d: int, steps: int, copies: int, *, rng: RNGLike = None) -> Items:
     """
     for name, number in (("d", d), ("steps", steps), ("copies", copies)):
         check.integer(name, number, minimum=1)
+    memory.require("the sequences", 2 * d * steps * copies, d=d, steps=steps, copies=copies)
     rng = generator(rng)
     column = np.tile(np.arange(d), copies)
     return np.stack([rng.permutation(column) for _ in range(steps)], axis=1)

@@ -164,6 +164,14 @@ CALLS = [
         lambda: finite.fluctuation(ImplicitRepresentation(TRUTH.W, 2), m=5, step_size=0.5),
         "d > k",
     ),
+    *(
+        (lambda call=call: call(ImplicitRepresentation(TRUTH.W, 2)), "d > k")
+        for call in (
+            lambda truth: finite.contraction(truth, m=5, step_size=0.5),
+            lambda truth: finite.step_limit(truth, m=5),
+            lambda truth: finite.least_samples(truth, step_size=0.1),
+        )
+    ),
     (mean_rate(np.eye(3)), "k + 1"),
     (mean_rate(np.ones((3, 2))), "k + 1"),
     (mean_rate(np.eye(3), H=np.eye(3)), "problem"),

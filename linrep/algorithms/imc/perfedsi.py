@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
@@ -128,6 +129,8 @@ def perfedsi(
         local_steps=local_steps, participants=participants, replacement=replacement,
         privacy=privacy,
     )  # fmt: skip
+    size = options.participants * (k * (d + 2 * p) + 5 * options.local_steps)
+    memory.require("the participants", size, participants=options.participants)
     begun = begin(problem, start, rng, "data", "participation", "start")
     data_rng, participation_rng, start_rng = begun.rngs
     if scale is None:

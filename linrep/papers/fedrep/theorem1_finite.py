@@ -237,8 +237,9 @@ def length(w, D, e, c, x):
     r"(1 \text{ for } n = 1),\ \lambda \text{ of } "
     r"\tfrac1n\sum w_i^*w_i^{*\top},\ \Lambda = \lambda_{\max}\big(\tfrac1n\sum \|w_i^*\|^2 "
     r"w_i^*w_i^{*\top}\big)",
-    plain="For normal covariates all rounds at once contract at a rate that is exact near B*, with "
-    "m from k + 2 on and any number of participants (derived here, not in the paper).",
+    plain="For normal covariates all rounds at once stay below a bound that contracts at a rate "
+    "that is exact near B*, with m from k + 2 on and any number of participants (derived here, not "
+    "in the paper).",
     hypotheses=(GAUSSIAN,),
     corrects="fedrep.theorem1",
     stronger=dict.fromkeys(("own", "left_out", "pairs", "cosine"), -1),
@@ -267,7 +268,7 @@ def theorem1_finite(budget, rng, *, own=1.0, left_out=1.0, pairs=1.0, cosine=1.0
     r"\frac{\eta^2\nu\sigma^2\lambda_{\max}}{N m^2}\Big(\frac{k(\nu + 1)}{\nu - 1} + p\Big("
     r"\frac{2k}{\nu - 1} - 1\Big)_+\Big),\quad b = \frac{\eta^2\nu p\sigma^2}{N m^2}\Big("
     r"\mathrm{tr}\,\tfrac1n\sum w_i^*w_i^{*\top} + \frac{k\sigma^2}{\nu - 1}\Big), \quad \rho, "
-    r"\nu, p, N, s, \lambda \text{ of } \texttt{fedrep.theorem1.finite}",
+    r"\nu, p, N, s, \lambda \text{ of } \text{fedrep.theorem1.finite}",
     plain="With noise a run stays within a distance over a horizon, except with a probability that "
     "grows by what noise adds in a round (derived here, not in the paper).",
     hypotheses=(GAUSSIAN,),
@@ -301,7 +302,7 @@ def theorem1_noise(budget, rng, *, added=1.0):
     r"\|\chi_\nu\|_q^2\|\chi_{p - 1}\|_q^2,\ H^q = E\chi_k^q E\chi_{\nu + 1}^{-q},\ L^{q/2} = "
     r"\lambda_{\max}\big(\tfrac1n\sum \|w_i^*\|^{2q - 2}w_i^*w_i^{*\top}\big),\ \|X\|_q^q = "
     r"E|X|^q,\ \chi \text{ independent, } \chi_{-1} = 0, \quad h, \nu, p, N, \lambda \text{ "
-    r"of } \texttt{fedrep.theorem1.finite}",
+    r"of } \text{fedrep.theorem1.finite}",
     plain="For normal covariates all rounds at once contract, except with a probability like a "
     "power of the start's distance, from every start with dist < 1 if samples are enough and steps "
     "short (derived here, not in the paper).",

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.problems.random import RNGLike, generator
@@ -224,6 +225,7 @@ def anil(
     particles = check.integer("particles", particles, minimum=1)
     rng = generator(rng)
     C, E = first_state(truth, m, start, rng)
+    memory.require("the clients", 4 * particles * m * (k + 1), particles=particles, m=m)
     true_heads = _repeated(truth.W, particles)
     scale, head = np.eye(k) / np.sqrt(alpha), np.zeros(k)  # B = Q scale
     states = [E]
@@ -508,7 +510,8 @@ def curve_of(states: Sequence[Values], C: Values) -> Curve:
     C : ndarray, shape (k, k)
         Of the last round.
     """
-    values = np.linalg.eigvalsh(np.array(states))
+    k = check.array("C", C, (None, None)).shape[0]
+    values = np.linalg.eigvalsh(check.array("states", states, (None, k, k)))
     distance = np.sqrt(np.clip(values[:, -1], 0.0, 1.0))
     return Curve(distance, np.clip(values, 0.0, 1.0).sum(1), C, states[-1])
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
+from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.weights import reciprocal_shares
@@ -104,6 +105,7 @@ def spectral_start(
     rng = generator(rng)
     check.choice("kind", kind, STARTS)
     n, k = truth.n, truth.k
+    memory.require("the labels", 3 * n * repetitions * m * (k + 2), m=m, repetitions=repetitions)
     Z, y = _draw(truth, repetitions, m, rng)
     if kind == "moments":
         weights, factors = y.ravel() ** 2, (y[:, :, None] * Z).reshape(-1, k)
