@@ -5,8 +5,10 @@ import re
 import numpy as np
 import pandas as pd
 
+import linrep as lr
 from linrep.figures.record import read
 from linrep.papers.flute.settings import NOISE, STEP_SIZE, draw_truth
+from linrep.theory import finite, finite_bounds
 from linrep.theory.flute_limit import limit, perturbation, sufficient_samples
 from tests.docs.test_documentation import DOCS, ROOT
 
@@ -100,3 +102,27 @@ def test_the_ledger_has_the_constants_that_the_table_takes(extension):
     own = rows("FedRep", "samples per client and round", "Theorem 1")
     least = claim_pages._amount((own["needed"] / own["asked"]).max())
     assert f"(c\u00a0=\u00a0{least})" not in text
+
+
+def test_what_is_proved_of_fedrep_is_what_the_page_says():
+    """Of the problems with 100 clients, of which single draws differ little."""
+    line = next(line for line in PAGE.splitlines() if line.startswith("| 1 and 4, 100 |"))
+    samples, factors = np.split(np.array(line.split("|")[2:-1], dtype=float), [5])
+    found = []
+    for seed in range(12):
+        truth = lr.SharedRepresentation.random(n=100, d=20, k=2, store=False, rng=seed)
+        step = float(lr.theory.fedrep.step_size_limit(truth.sigma_max(100)))
+        proved = [
+            finite_bounds.least_samples(truth, step_size=step, initial_distance=start)
+            for start in (0.1, 0.3, 0.5, 0.9)
+        ]
+        needed = finite.least_samples(truth, step_size=step)
+        rates = (
+            finite_bounds.contraction(truth, m=10, step_size=step, within=0.5),
+            finite.contraction(truth, m=10, step_size=step),
+            finite.typical_contraction(truth, m=10, step_size=step),
+        )
+        found.append([*proved, needed, *rates])
+    middle = np.median(found, axis=0)
+    np.testing.assert_allclose(middle[:5], samples, rtol=0.1)
+    np.testing.assert_allclose(middle[5:], factors[1:4], atol=0.003)
