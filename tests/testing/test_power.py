@@ -31,7 +31,7 @@ def page():
 @pytest.mark.compiled
 @pytest.mark.parametrize("truth", TRUTHS, ids=["equal", "different"])
 def test_a_bound_two_percent_faster_is_rejected(page, truth):
-    follows = page["follows_the_limit"]
+    follows = page["follows_the_curve"]
     for seed in range(5):
         follows(truth, seed)
         with pytest.raises(AssertionError):
@@ -64,7 +64,7 @@ def test_the_negative_control_is_itself_rejected_where_the_bound_is_true(page):
     @given(shared_representations(n=6, d=8, k=2, conditions=[1.0], noise=[0.0]), seeds())
     def control(truth, seed):
         with pytest.raises(AssertionError):
-            page["follows_the_limit"](truth, seed, faster=1.0)
+            page["follows_the_curve"](truth, seed, faster=1.0)
 
     with pytest.raises(pytest.fail.Exception):
         control()

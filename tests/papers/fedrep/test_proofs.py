@@ -198,6 +198,22 @@ def test_theorem1_gaussian(rng):
     assert 900 * 205 <= 184500 <= 190000
 
 
+def test_theorem1_moments(rng):
+    """(i): ||Y + X||_q^2 <= ||Y||_q^2 + (q - 1) ||X||_q^2 for X of mean 0, here on two points."""
+    ratios = []
+
+    def power(Y):
+        return np.sum(np.linalg.svd(Y, compute_uv=False) ** q, axis=-1)
+
+    for _ in range(1000):
+        q, share = int(rng.choice([2, 4, 10])), rng.uniform(0.02, 0.98)
+        Y, X = rng.standard_normal((2, 3, 3)) * 10.0 ** rng.uniform(-1, 1, (2, 1, 1))
+        law, masses = np.stack([(1 - share) * X, -share * X]), np.array([share, 1 - share])
+        left, right = (masses @ power(each) for each in (Y + law, law))
+        ratios.append(left ** (2 / q) / (power(Y) ** (2 / q) + (q - 1) * right ** (2 / q)))
+    assert 0.99 < max(ratios) <= 1.0 + 1e-12
+
+
 def test_table1_top():
     table = np.array(list(table1.ACCURACIES.values()))
     own = np.array(table1.ACCURACIES["FedRep"])

@@ -88,22 +88,6 @@ def test_moments_of_sampled_rounds_are_within_the_bound(N, q):
     assert mean < rho * (within**q + 0.2**q) ** (1.0 / q)
 
 
-def test_a_sum_of_matrices_is_at_most_what_smoothness_says():
-    """||Y + X||_q^2 <= ||Y||_q^2 + (q - 1) ||X||_q^2 for a law of X on two points, of mean 0."""
-    rng, ratios = np.random.default_rng(0), []
-
-    def power(Y):
-        return np.sum(np.linalg.svd(Y, compute_uv=False) ** q, axis=-1)
-
-    for _ in range(1000):
-        q, share = int(rng.choice([2, 4, 10])), rng.uniform(0.02, 0.98)
-        Y, X = rng.standard_normal((2, 3, 3)) * 10.0 ** rng.uniform(-1, 1, (2, 1, 1))
-        law, masses = np.stack([(1 - share) * X, -share * X]), np.array([share, 1 - share])
-        left, right = (masses @ power(each) for each in (Y + law, law))
-        ratios.append(left ** (2 / q) / (power(Y) ** (2 / q) + (q - 1) * right ** (2 / q)))
-    assert 0.99 < max(ratios) <= 1.0 + 1e-12
-
-
 def test_so_many_samples_are_the_least():
     truth = ImplicitRepresentation(np.sqrt(2.0) * np.eye(2)[np.arange(100) % 2], 20)
     near_start, far = (
