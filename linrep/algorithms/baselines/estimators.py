@@ -101,7 +101,7 @@ def cross_moments(data: ClientData, *, k: int, weights: str | ArrayLike = "clien
     k
     weights : {"clients", "samples"} or array_like, shape (n,)
         Of the mean over clients: all alike, or by their numbers of samples. Best is
-        :func:`linrep.theory.asymptotics.best_weights`, between these numbers and their squares.
+        :func:`linrep.theory.asymptotics.starts.best_weights`, between these numbers and their squares.
 
     Returns
     -------
