@@ -100,8 +100,9 @@ def cross_moments(data: ClientData, *, k: int, weights: str | ArrayLike = "clien
         Clients of one sample have no pair, and do not count.
     k
     weights : {"clients", "samples"} or array_like, shape (n,)
-        Of the mean over clients: all alike, or by their numbers of samples. Best is
-        :func:`linrep.theory.asymptotics.starts.best_weights`, between these numbers and their squares.
+        Of the mean over clients: all alike, or by their numbers of samples. Best are those of
+        :func:`linrep.theory.asymptotics.starts.best_weights`, between these numbers and their
+        squares.
 
     Returns
     -------
