@@ -123,7 +123,8 @@ def prepare(
     clients' weights, relative to the mean one, which changes no least-squares head.
     """
     given = problem
-    if isinstance(problem, ClientData):
+    alike = isinstance(weights, str) and check.choice("weights", weights, WEIGHTS) == "clients"
+    if isinstance(problem, ClientData) and not alike:
         problem = _weighted(problem, weights)
     begun = begin(problem, start, rng, "data", "participation", "start")
     data_rng, participation_rng, start_rng = begun.rngs
@@ -135,10 +136,8 @@ def prepare(
     participants = check.count_participants(n, participation)
     if data is None and batches == "fixed":
         given = truth.draw(m, rng=data_rng)
-        data = _weighted(given, weights)
-    if isinstance(weights, str):
-        check.choice("weights", weights, WEIGHTS)
-    if data is None and not (isinstance(weights, str) and weights == "clients"):
+        data = given if alike else _weighted(given, weights)
+    if data is None and not alike:
         raise ValueError("weights must be 'clients' where every round draws new samples")
     if isinstance(truth, ImplicitRepresentation):
         read = _read_implicit_start(start, truth, k, n, d, start_rng)
@@ -156,8 +155,6 @@ def prepare(
 
 
 def _weighted(data, weights):
-    if isinstance(weights, str) and weights == "clients":
-        return data
     parts = reciprocal_shares(weights, data.m)
     if np.isinf(parts).any():
         raise ValueError("weights must be positive for all clients: leave the others out")

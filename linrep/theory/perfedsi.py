@@ -52,10 +52,10 @@ class Setting:
     def __post_init__(self):
         for name in ("d", "p", "k"):
             check.integer(name, getattr(self, name), minimum=1)
-        if self.mu_z is None:
-            object.__setattr__(self, "mu_z", self.mu)
-        for name in ("largest", "smallest", "c", "mu", "c_z", "mu_z"):
+        for name in ("largest", "smallest", "c", "mu", "c_z"):
             check.real(name, getattr(self, name), above=0.0)
+        if self.mu_z is not None:
+            check.real("mu_z", self.mu_z, above=0.0)
 
     @classmethod
     def of(cls, truth: SideInformationCompletion, *, c: float, mu: float) -> Setting:

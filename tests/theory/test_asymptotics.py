@@ -181,6 +181,29 @@ def test_angles_on_many_samples_are_those_by_quadrature(kind, seed, k, m, noise,
 
 
 @pytest.mark.parametrize("kind", ["moments", "truncated", "cross"])
+@pytest.mark.parametrize("weights", ["clients", "samples", "best"])
+def test_estimators_on_clients_of_two_sizes_are_where_the_law_puts_them(kind, weights):
+    """The table of docs/learning-curves.md."""
+    truth = lr.SharedRepresentation.random(n=400, d=20, k=2, noise=0.5, condition=2.0, rng=0)
+    m = np.repeat([5, 400], [300, 100])
+    if weights == "best":
+        weights = asymptotics.best_weights(truth, m=m, kind=kind)
+    found = []
+    for seed in range(20):
+        data = truth.draw(m, rng=seed)
+        if kind == "truncated":
+            B = lr.truncated_start(data, 2, weights=weights)
+        else:
+            estimate = lr.method_of_moments if kind == "moments" else lr.cross_moments
+            B = estimate(data, k=2, weights=weights).state["B"]
+        found.append(chordal(B, truth.B))
+    expected = np.sum(asymptotics.many_samples(truth, m=m, kind=kind, weights=weights))
+    # What is left out is of the order of the square of what is computed.
+    error = 4.0 * np.std(found, ddof=1) / np.sqrt(20)
+    assert abs(np.mean(found) - expected) < error + expected**2
+
+
+@pytest.mark.parametrize("kind", ["moments", "truncated", "cross"])
 def test_no_weights_are_better_than_the_best(kind):
     truth, rng = truth_of(0, 12, 30, 2, noise=1.0, equal=True), np.random.default_rng(0)
     m = np.repeat([40, 200, 3000], 4)  # each of the four heads at each size

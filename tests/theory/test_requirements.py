@@ -128,7 +128,8 @@ def test_perfedsi_asks_for_the_rounds_that_its_factor_takes(c, mu, tau, toleranc
         assert T - 1 - 1e-6 <= row(rows, place, "rounds").asked <= T * (1 + 1e-9)
     step = row(rows, "Theorem 3.3, near", "step size").asked
     close(step * 21 * tau * 1.05 * 1.2, 1.0, 1e-12)
-    assert perfedsi.Setting(3, 1, 1, mu=mu).mu_z == mu
+    by_default, given = (perfedsi.Setting(3, 1, 1, mu=mu, mu_z=each) for each in (None, mu))
+    assert perfedsi.near_truth(by_default, tau) == perfedsi.near_truth(given, tau)
     left = (1 - step * tau / (1.1 * 3)) ** row(rows, "Theorem 3.3, near", "rounds").asked
     close(left / tolerance, 1.0, 1e-9)
     printed = row(rows, "Theorem C.4", "rounds").asked
